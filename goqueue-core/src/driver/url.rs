@@ -1,0 +1,146 @@
+//! Driver URLs, and how one becomes a driver.
+
+use std::{collections::BTreeMap, fmt, future::Future, pin::Pin, sync::Arc};
+
+use super::Driver;
+use crate::{
+    config::Config,
+    error::{Error, Result},
+};
+
+/// Every scheme goqueue knows, with the Cargo feature of the facade that brings its driver.
+const KNOWN: [(&str, &str); 5] = [
+    ("memory", "memory"),
+    ("redis", "redis"),
+    ("rediss", "redis"),
+    ("mysql", "mysql"),
+    ("sqs", "sqs"),
+];
+
+/// The address of a backend. Shows neither user nor password nor query in `Debug` and `Display`.
+///
+/// ```
+/// # use goqueue_core::driver::DriverUrl;
+/// let url = DriverUrl::new("redis://worker:hunter2@127.0.0.1:6379/0");
+/// assert_eq!(url.scheme(), "redis");
+/// assert_eq!(url.to_string(), "redis://***@127.0.0.1:6379/0");
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct DriverUrl(Arc<str>);
+
+impl DriverUrl {
+    /// Takes any text; what is wrong with it shows when it is connected to.
+    pub fn new(url: impl AsRef<str>) -> Self {
+        Self(url.as_ref().into())
+    }
+
+    /// The driver it names: what stands before `://`, in lower case.
+    #[must_use]
+    pub fn scheme(&self) -> String {
+        self.0.split_once("://").map_or("", |(scheme, _)| scheme).to_ascii_lowercase()
+    }
+
+    /// The whole text, secrets included. For the driver that connects, and for nothing else.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// Options given as `?key=value&…`, still percent-encoded; a repeated key keeps its last value.
+    #[must_use]
+    pub fn options(&self) -> BTreeMap<&str, &str> {
+        let query = self.0.split_once('?').map_or("", |(_, query)| query);
+        query
+            .split('&')
+            .filter(|pair| !pair.is_empty())
+            .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+            .collect()
+    }
+
+    /// Connects, through whichever driver of this program serves the scheme.
+    pub(crate) async fn connect(&self, config: &Config) -> Result<Arc<dyn Driver>> {
+        let scheme = self.scheme();
+        let entry = inventory::iter::<DriverEntry>
+            .into_iter()
+            .find(|entry| entry.schemes.contains(&scheme.as_str()));
+        match entry {
+            Some(entry) => (entry.connect)(config.clone()).await,
+            None => Err(self.not_here(scheme)),
+        }
+    }
+
+    fn not_here(&self, scheme: String) -> Error {
+        let Some((_, feature)) = KNOWN.iter().find(|(known, _)| *known == scheme) else {
+            // Without a scheme the text may be a secret pasted into the wrong place.
+            let given = if scheme.is_empty() { "(no scheme)".into() } else { scheme };
+            let allowed: Vec<_> = KNOWN.iter().map(|(known, _)| format!("{known}://")).collect();
+            return Error::UnknownDriver { given, allowed: allowed.join(", ") };
+        };
+        let mut compiled: Vec<_> =
+            inventory::iter::<DriverEntry>.into_iter().flat_map(|entry| entry.schemes).collect();
+        compiled.sort_unstable();
+        let compiled = match compiled.as_slice() {
+            [] => "none".into(),
+            schemes => schemes.iter().map(|s| **s).collect::<Vec<_>>().join(", "),
+        };
+        Error::DriverNotCompiled { driver: scheme, feature, compiled }
+    }
+}
+
+impl fmt::Display for DriverUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((scheme, rest)) = self.0.split_once("://") else {
+            return f.write_str("***");
+        };
+        // A password may itself hold `@`, `/` or `?`: nothing before the last `@` is shown.
+        let (secret, rest) = match rest.rsplit_once('@') {
+            Some((_, rest)) => ("***@", rest),
+            None => ("", rest),
+        };
+        match rest.split_once('?') {
+            Some((visible, _)) => write!(f, "{scheme}://{secret}{visible}?***"),
+            None => write!(f, "{scheme}://{secret}{rest}"),
+        }
+    }
+}
+
+impl fmt::Debug for DriverUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+impl From<&str> for DriverUrl {
+    fn from(url: &str) -> Self {
+        Self::new(url)
+    }
+}
+
+/// What a connecting driver returns.
+pub type ConnectFuture = Pin<Box<dyn Future<Output = Result<Arc<dyn Driver>>> + Send>>;
+
+/// A driver that is compiled in. The facade submits one per enabled feature through `inventory`;
+/// a driver of your own can do the same, or be handed to [`Queue::new`](crate::Queue::new).
+pub struct DriverEntry {
+    schemes: &'static [&'static str],
+    connect: fn(Config) -> ConnectFuture,
+}
+
+impl DriverEntry {
+    /// Serves `schemes` (lower case) with `connect`.
+    #[must_use]
+    pub const fn new(
+        schemes: &'static [&'static str],
+        connect: fn(Config) -> ConnectFuture,
+    ) -> Self {
+        Self { schemes, connect }
+    }
+}
+
+impl fmt::Debug for DriverEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DriverEntry").field("schemes", &self.schemes).finish_non_exhaustive()
+    }
+}
+
+inventory::collect!(DriverEntry);
