@@ -29,3 +29,4 @@ pub use job::{
 pub use queue::{Enqueued, Queue};
 pub use retry::RetryPolicy;
 pub use telemetry::{JobMetrics, JobOutcome};
+pub use worker::{Report, Worker, WorkerBuilder, WorkerHandle, shutdown_signal};

@@ -11,7 +11,11 @@ pub struct ConfigError {
 impl ConfigError {
     /// A problem with `key`, in the words "got this, allowed is that". Never put a secret in it.
     pub fn new(key: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self { key: key.into(), origin: None, problem: problem.into() }
+        Self {
+            key: key.into(),
+            origin: None,
+            problem: problem.into(),
+        }
     }
 
     /// The key, as in the file: `worker.lease`. Empty when the file as a whole cannot be read.

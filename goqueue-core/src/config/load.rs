@@ -20,7 +20,9 @@ pub(super) fn from_environment(
 ) -> Result<Config> {
     let (mut named, mut settings) = (None, BTreeMap::new());
     for (name, value) in variables {
-        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else { continue };
+        let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else {
+            continue;
+        };
         if name == FILE_VARIABLE {
             named = Some(value);
         } else if !name.starts_with(TEST_PREFIX) {
@@ -40,8 +42,10 @@ pub(super) fn from_environment(
     if let Some(path) = &file {
         layers = layers.add_source(file_source(path)?);
     }
-    let variables: config::Map<String, String> =
-        settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let variables: config::Map<String, String> = settings
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
     layers = layers.add_source(
         Environment::with_prefix("GOQUEUE")
             .prefix_separator("_")
@@ -51,7 +55,8 @@ pub(super) fn from_environment(
     );
     let origin = |key: &str| {
         let set = settings.keys().find(|name| key == key_of(name));
-        set.cloned().or_else(|| file.as_ref().map(|path| path.display().to_string()))
+        set.cloned()
+            .or_else(|| file.as_ref().map(|path| path.display().to_string()))
     };
     finish(layers, &origin)
 }
@@ -62,12 +67,17 @@ pub(super) fn from_file(path: &Path) -> Result<Config> {
 }
 
 pub(super) fn from_toml(text: &str) -> Result<Config> {
-    finish(config::Config::builder().add_source(File::from_str(text, FileFormat::Toml)), &|_| None)
+    finish(
+        config::Config::builder().add_source(File::from_str(text, FileFormat::Toml)),
+        &|_| None,
+    )
 }
 
 /// `GOQUEUE_WORKER__LEASE` is `worker.lease`.
 fn key_of(variable: &str) -> String {
-    variable[PREFIX.len()..].to_ascii_lowercase().replace("__", ".")
+    variable[PREFIX.len()..]
+        .to_ascii_lowercase()
+        .replace("__", ".")
 }
 
 /// Reads the file here, since the layering library's message for a missing one names no reason.
@@ -79,7 +89,10 @@ fn file_source(path: &Path) -> Result<File<config::FileSourceString, FileFormat>
     };
     let text = std::fs::read_to_string(path).map_err(|error| {
         let directory = env::current_dir().unwrap_or_default();
-        fail(format!("cannot be read from {}: {error}", directory.display()))
+        fail(format!(
+            "cannot be read from {}: {error}",
+            directory.display()
+        ))
     })?;
     Ok(File::from_str(&text, FileFormat::Toml))
 }
@@ -93,7 +106,10 @@ fn finish(
         origin: origin(""),
         problem: error.to_string(),
     };
-    let value: Value = layers.build().and_then(|c| c.try_deserialize()).map_err(broken)?;
+    let value: Value = layers
+        .build()
+        .and_then(|c| c.try_deserialize())
+        .map_err(broken)?;
     let raw: RawConfig = read(value, "", origin)?;
     Config::try_from(raw).map_err(|mut error| {
         error.origin = origin(&error.key);
@@ -119,16 +135,28 @@ pub(super) fn read<T: DeserializeOwned>(
         } else {
             error.inner().to_string()
         };
-        ConfigError { origin: origin(&key), key, problem }
+        ConfigError {
+            origin: origin(&key),
+            key,
+            problem,
+        }
     })
 }
 
 /// Whether a message about this key must not quote its value. A URL may hold a password.
 fn is_secret(key: &str) -> bool {
     let last = key.rsplit('.').next().unwrap_or(key);
-    ["driver", "url", "password", "secret", "token", "key", "credential"]
-        .iter()
-        .any(|word| last.contains(word))
+    [
+        "driver",
+        "url",
+        "password",
+        "secret",
+        "token",
+        "key",
+        "credential",
+    ]
+    .iter()
+    .any(|word| last.contains(word))
 }
 
 #[cfg(test)]

@@ -133,7 +133,10 @@ impl Default for WorkerConfig {
 
 impl Default for DeadLetterConfig {
     fn default() -> Self {
-        Self { mode: DeadLetterMode::Store, retention: Duration::from_secs(14 * 24 * 3600) }
+        Self {
+            mode: DeadLetterMode::Store,
+            retention: Duration::from_secs(14 * 24 * 3600),
+        }
     }
 }
 

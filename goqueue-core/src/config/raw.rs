@@ -84,9 +84,22 @@ impl Default for RawConfig {
 
 impl Default for RawWorker {
     fn default() -> Self {
-        let WorkerConfig { concurrency, lease, shutdown_grace, timeout, strict, .. } =
-            WorkerConfig::default();
-        Self { concurrency, lease, shutdown_grace, timeout, queues: BTreeMap::new(), strict }
+        let WorkerConfig {
+            concurrency,
+            lease,
+            shutdown_grace,
+            timeout,
+            strict,
+            ..
+        } = WorkerConfig::default();
+        Self {
+            concurrency,
+            lease,
+            shutdown_grace,
+            timeout,
+            queues: BTreeMap::new(),
+            strict,
+        }
     }
 }
 
@@ -119,8 +132,14 @@ impl TryFrom<RawConfig> for Config {
             ("mysql", raw.mysql),
             ("sqs", raw.sqs),
         ];
-        let tables = tables.into_iter().filter_map(|(name, table)| Some((name.into(), table?)));
-        within("enqueue_timeout", raw.enqueue_timeout, Duration::from_millis(1))?;
+        let tables = tables
+            .into_iter()
+            .filter_map(|(name, table)| Some((name.into(), table?)));
+        within(
+            "enqueue_timeout",
+            raw.enqueue_timeout,
+            Duration::from_millis(1),
+        )?;
         Ok(Self {
             driver: DriverUrl::new(raw.driver),
             enqueue_timeout: raw.enqueue_timeout,
@@ -199,5 +218,8 @@ fn within(key: &str, given: Duration, least: Duration) -> Result<(), ConfigError
     if given >= least {
         return Ok(());
     }
-    Err(ConfigError::new(key, format!("got {given:?}, allowed is {least:?} or more")))
+    Err(ConfigError::new(
+        key,
+        format!("got {given:?}, allowed is {least:?} or more"),
+    ))
 }

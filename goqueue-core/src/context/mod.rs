@@ -43,7 +43,13 @@ impl JobContext {
         state: Arc<StateMap>,
         queue: Queue,
     ) -> Self {
-        Self(Arc::new(Inner { envelope, max_attempts, running, state, queue }))
+        Self(Arc::new(Inner {
+            envelope,
+            max_attempts,
+            running,
+            state,
+            queue,
+        }))
     }
 
     /// The job's identity, the same on every attempt: a good idempotency key.
@@ -98,10 +104,6 @@ impl JobContext {
     #[must_use]
     pub fn payload(&self) -> &RawValue {
         &self.0.envelope.payload
-    }
-
-    pub(crate) fn envelope(&self) -> &Envelope {
-        &self.0.envelope
     }
 
     /// The value that [`WorkerBuilder::state`](crate::WorkerBuilder::state) was given for this type.

@@ -38,8 +38,12 @@ pub enum DeadReason {
 }
 
 impl DeadReason {
-    const ALL: [Self; 4] =
-        [Self::Exhausted, Self::Permanent, Self::WorkerLost, Self::Undecodable];
+    const ALL: [Self; 4] = [
+        Self::Exhausted,
+        Self::Permanent,
+        Self::WorkerLost,
+        Self::Undecodable,
+    ];
 
     /// The name under which drivers store it.
     #[must_use]
@@ -63,11 +67,14 @@ impl FromStr for DeadReason {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == text).ok_or(Error::Invalid {
-            what: "dead-letter reason",
-            given: text.into(),
-            allowed: "`exhausted`, `permanent`, `worker_lost` or `undecodable`",
-        })
+        Self::ALL
+            .into_iter()
+            .find(|reason| reason.as_str() == text)
+            .ok_or(Error::Invalid {
+                what: "dead-letter reason",
+                given: text.into(),
+                allowed: "`exhausted`, `permanent`, `worker_lost` or `undecodable`",
+            })
     }
 }
 

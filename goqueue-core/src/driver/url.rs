@@ -37,7 +37,10 @@ impl DriverUrl {
     /// The driver it names: what stands before `://`, in lower case.
     #[must_use]
     pub fn scheme(&self) -> String {
-        self.0.split_once("://").map_or("", |(scheme, _)| scheme).to_ascii_lowercase()
+        self.0
+            .split_once("://")
+            .map_or("", |(scheme, _)| scheme)
+            .to_ascii_lowercase()
     }
 
     /// The whole text, secrets included. For the driver that connects, and for nothing else.
@@ -72,18 +75,34 @@ impl DriverUrl {
     fn not_here(&self, scheme: String) -> Error {
         let Some((_, feature)) = KNOWN.iter().find(|(known, _)| *known == scheme) else {
             // Without a scheme the text may be a secret pasted into the wrong place.
-            let given = if scheme.is_empty() { "(no scheme)".into() } else { scheme };
-            let allowed: Vec<_> = KNOWN.iter().map(|(known, _)| format!("{known}://")).collect();
-            return Error::UnknownDriver { given, allowed: allowed.join(", ") };
+            let given = if scheme.is_empty() {
+                "(no scheme)".into()
+            } else {
+                scheme
+            };
+            let allowed: Vec<_> = KNOWN
+                .iter()
+                .map(|(known, _)| format!("{known}://"))
+                .collect();
+            return Error::UnknownDriver {
+                given,
+                allowed: allowed.join(", "),
+            };
         };
-        let mut compiled: Vec<_> =
-            inventory::iter::<DriverEntry>.into_iter().flat_map(|entry| entry.schemes).collect();
+        let mut compiled: Vec<_> = inventory::iter::<DriverEntry>
+            .into_iter()
+            .flat_map(|entry| entry.schemes)
+            .collect();
         compiled.sort_unstable();
         let compiled = match compiled.as_slice() {
             [] => "none".into(),
             schemes => schemes.iter().map(|s| **s).collect::<Vec<_>>().join(", "),
         };
-        Error::DriverNotCompiled { driver: scheme, feature, compiled }
+        Error::DriverNotCompiled {
+            driver: scheme,
+            feature,
+            compiled,
+        }
     }
 }
 
@@ -139,7 +158,9 @@ impl DriverEntry {
 
 impl fmt::Debug for DriverEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DriverEntry").field("schemes", &self.schemes).finish_non_exhaustive()
+        f.debug_struct("DriverEntry")
+            .field("schemes", &self.schemes)
+            .finish_non_exhaustive()
     }
 }
 

@@ -196,6 +196,9 @@ impl Error {
 
     /// Whether a worker must stop on this error: nothing but a person can mend it.
     pub(crate) fn is_fatal(&self) -> bool {
-        matches!(self, Error::Config(_) | Error::Unsupported { .. } | Error::Closed { .. })
+        matches!(
+            self,
+            Error::Config(_) | Error::Unsupported { .. } | Error::Closed { .. }
+        )
     }
 }

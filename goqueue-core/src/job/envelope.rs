@@ -55,7 +55,11 @@ pub struct Envelope {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetryPolicy>,
     /// How long one run may take.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::retry::millis_opt")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::retry::millis_opt"
+    )]
     pub timeout: Option<Duration>,
     /// Jobs with this key run one at a time, in order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,7 +68,11 @@ pub struct Envelope {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unique_key: Option<String>,
     /// Holds the unique key for this long from the enqueueing.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "crate::retry::millis_opt")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "crate::retry::millis_opt"
+    )]
     pub unique_for: Option<Duration>,
 }
 
@@ -98,7 +106,10 @@ impl Envelope {
     #[must_use]
     pub fn encode(&self) -> Bytes {
         let mut bytes = Vec::with_capacity(256 + self.payload.get().len());
-        #[expect(clippy::expect_used, reason = "no field can fail: text, numbers, encoded JSON")]
+        #[expect(
+            clippy::expect_used,
+            reason = "no field can fail: text, numbers, encoded JSON"
+        )]
         serde_json::to_writer(&mut bytes, self).expect("an envelope always encodes");
         bytes.into()
     }
@@ -136,7 +147,9 @@ pub(crate) fn name_in(bytes: &[u8]) -> Option<Cow<'_, str>> {
         #[serde(borrow)]
         name: Cow<'a, str>,
     }
-    serde_json::from_slice::<Named<'_>>(bytes).ok().map(|named| named.name)
+    serde_json::from_slice::<Named<'_>>(bytes)
+        .ok()
+        .map(|named| named.name)
 }
 
 fn unix_millis() -> u64 {

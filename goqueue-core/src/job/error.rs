@@ -68,12 +68,20 @@ impl JobError {
     /// Not yet: run the job again after `delay` without spending an attempt.
     #[must_use]
     pub fn snooze(delay: Duration) -> Self {
-        Self { kind: JobErrorKind::Snooze(delay), message: "snoozed".into(), source: None }
+        Self {
+            kind: JobErrorKind::Snooze(delay),
+            message: "snoozed".into(),
+            source: None,
+        }
     }
 
     /// No longer wanted: the job counts as done, and the reason is logged.
     pub fn discard(reason: impl Into<String>) -> Self {
-        Self { kind: JobErrorKind::Discard, message: reason.into().into(), source: None }
+        Self {
+            kind: JobErrorKind::Discard,
+            message: reason.into().into(),
+            source: None,
+        }
     }
 
     /// A failure that says when to try again, as with an HTTP `Retry-After`. It spends an attempt.
@@ -88,7 +96,11 @@ impl JobError {
 
     fn new(kind: JobErrorKind, error: impl Into<BoxError>) -> Self {
         let error = error.into();
-        Self { kind, message: describe(&*error).into(), source: Some(error.into()) }
+        Self {
+            kind,
+            message: describe(&*error).into(),
+            source: Some(error.into()),
+        }
     }
 
     /// Which answer this is.
@@ -106,7 +118,9 @@ impl JobError {
     /// The error this answer was made from, if it is a `T`.
     #[must_use]
     pub fn downcast_ref<T: std::error::Error + 'static>(&self) -> Option<&T> {
-        self.source.as_deref().and_then(|source| source.downcast_ref())
+        self.source
+            .as_deref()
+            .and_then(|source| source.downcast_ref())
     }
 
     /// The answer as a boxed error, for tower layers that want one. Turning it back with
@@ -197,12 +211,18 @@ mod tests {
     fn an_answer_survives_boxing_and_wrapping() {
         let snooze = JobError::snooze(Duration::from_secs(3)).into_boxed();
         let wrapped: BoxError = Box::new(Layer(snooze));
-        assert_eq!(JobError::from(wrapped).kind(), JobErrorKind::Snooze(Duration::from_secs(3)));
+        assert_eq!(
+            JobError::from(wrapped).kind(),
+            JobErrorKind::Snooze(Duration::from_secs(3))
+        );
     }
 
     #[test]
     fn sources_are_told_once() {
         let error = Layer("disk full".into());
-        assert_eq!(JobError::permanent(error).message(), "layer gave up: disk full");
+        assert_eq!(
+            JobError::permanent(error).message(),
+            "layer gave up: disk full"
+        );
     }
 }

@@ -12,12 +12,11 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::context::JobContext;
 
+pub(crate) use envelope::name_in;
 pub use envelope::{ENVELOPE_VERSION, Envelope, Headers, TRACEPARENT};
 pub use error::{JobError, JobErrorKind, JobResult};
 pub use id::JobId;
-pub use names::{
-    DEFAULT_QUEUE, MAX_HEADER_NAME, MAX_JOB_NAME, MAX_KEY, MAX_QUEUE_NAME, QueueName,
-};
+pub use names::{DEFAULT_QUEUE, MAX_HEADER_NAME, MAX_JOB_NAME, MAX_KEY, MAX_QUEUE_NAME, QueueName};
 pub(crate) use names::{check_header, check_job_name, check_key};
 pub use options::JobOptions;
 
@@ -53,6 +52,12 @@ pub trait Job: Serialize + DeserializeOwned + Send + 'static {
 ///
 /// The job is handed over by value: a handler owns its payload. It may be called more than once
 /// for one job (at-least-once delivery), so its effects should be idempotent.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no `Handler`",
+    label = "this job type cannot be run",
+    note = "write `impl Handler for {Self}`, or `#[job(register = false)]` in a program that only \
+            enqueues it"
+)]
 pub trait Handler: Job {
     /// Does the work. See [`JobError`] for the answers beside `Ok(())` and plain errors.
     fn handle(self, cx: JobContext) -> impl Future<Output = JobResult> + Send;

@@ -138,5 +138,7 @@ pub(crate) fn check_header(name: &str) -> Result<()> {
 
 fn is_name(name: &str, longest: usize, others: &[u8]) -> bool {
     (1..=longest).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || others.contains(&b))
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || others.contains(&b))
 }

@@ -51,13 +51,18 @@ impl<F> Layer<JobService> for FromFnLayer<F> {
     type Service = FromFn<F>;
 
     fn layer(&self, next: JobService) -> FromFn<F> {
-        FromFn { function: Arc::clone(&self.0), next }
+        FromFn {
+            function: Arc::clone(&self.0),
+            next,
+        }
     }
 }
 
 impl<F> fmt::Debug for FromFnLayer<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("FromFnLayer").field(&std::any::type_name::<F>()).finish()
+        f.debug_tuple("FromFnLayer")
+            .field(&std::any::type_name::<F>())
+            .finish()
     }
 }
 
@@ -88,7 +93,9 @@ where
 
 impl<F> fmt::Debug for FromFn<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("FromFn").field(&std::any::type_name::<F>()).finish()
+        f.debug_tuple("FromFn")
+            .field(&std::any::type_name::<F>())
+            .finish()
     }
 }
 

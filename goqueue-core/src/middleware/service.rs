@@ -87,7 +87,10 @@ impl Service<JobRequest> for JobService {
 
 impl Layered {
     fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<Answer> {
-        let ask = || self.lock().poll_ready(&mut Context::from_waker(&self.waker));
+        let ask = || {
+            self.lock()
+                .poll_ready(&mut Context::from_waker(&self.waker))
+        };
         match ask() {
             Poll::Ready(answer) => Poll::Ready(answer),
             Poll::Pending => {
@@ -147,8 +150,7 @@ impl Waiters {
 
 impl Wake for Waiters {
     fn wake(self: Arc<Self>) {
-        let waiting =
-            std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let waiting = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         waiting.into_iter().for_each(Waker::wake);
     }
 }

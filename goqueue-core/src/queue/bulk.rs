@@ -33,8 +33,12 @@ setters!(EnqueueAll);
 
 impl EnqueueAll {
     pub(super) fn new<J: Job>(queue: Queue, jobs: impl IntoIterator<Item = J>) -> Self {
-        let drafts = jobs.into_iter().map(|job| Draft::of(&job)).collect();
-        Self { queue, drafts, over: Overrides::default() }
+        let drafts = jobs.into_iter().map(Draft::of).collect();
+        Self {
+            queue,
+            drafts,
+            over: Overrides::default(),
+        }
     }
 
     async fn run(self) -> Result<Vec<Enqueued>> {
@@ -52,8 +56,10 @@ impl EnqueueAll {
 
         let mut failed: Option<Arc<Error>> = None;
         for chunk in split(jobs, self.queue.capabilities().batch) {
-            let (places, batch): (Vec<_>, Vec<_>) =
-                chunk.into_iter().map(|(place, job)| ((place, job.id), job)).unzip();
+            let (places, batch): (Vec<_>, Vec<_>) = chunk
+                .into_iter()
+                .map(|(place, job)| ((place, job.id), job))
+                .unzip();
             if failed.is_none() {
                 let push = self.queue.driver().push(batch);
                 match self.queue.within_deadline("enqueue", push).await {
@@ -122,28 +128,35 @@ pub struct BulkError {
 
 impl BulkError {
     /// What became of each job, in the order they were given.
-    #[must_use]
     pub fn outcomes(&self) -> &[Result<Enqueued>] {
         &self.outcomes
     }
 
     /// The same, by value.
-    #[must_use]
     pub fn into_outcomes(self) -> Vec<Result<Enqueued>> {
         self.outcomes
     }
 
     /// The positions of the jobs that are not known to be stored.
     pub fn failed(&self) -> impl Iterator<Item = usize> + '_ {
-        self.outcomes.iter().enumerate().filter(|(_, outcome)| outcome.is_err()).map(|(at, _)| at)
+        self.outcomes
+            .iter()
+            .enumerate()
+            .filter(|(_, outcome)| outcome.is_err())
+            .map(|(at, _)| at)
     }
 
     fn first_error(&self) -> Option<&Error> {
-        self.outcomes.iter().find_map(|outcome| outcome.as_ref().err())
+        self.outcomes
+            .iter()
+            .find_map(|outcome| outcome.as_ref().err())
     }
 
     pub(crate) fn is_transient(&self) -> bool {
-        self.outcomes.iter().flat_map(|o| o.as_ref().err()).all(Error::is_transient)
+        self.outcomes
+            .iter()
+            .flat_map(|o| o.as_ref().err())
+            .all(Error::is_transient)
     }
 }
 
@@ -188,7 +201,10 @@ mod tests {
 
     #[test]
     fn splits_by_count_and_by_bytes_in_order() {
-        let limits = BatchLimits { jobs: 3, bytes: 100 };
+        let limits = BatchLimits {
+            jobs: 3,
+            bytes: 100,
+        };
         assert_eq!(cut(&[1, 1, 1, 1], limits), [vec![0, 1, 2], vec![3]]);
         assert_eq!(cut(&[60, 40, 1, 99], limits), [vec![0, 1], vec![2, 3]]);
         assert!(cut(&[], limits).is_empty());
@@ -196,7 +212,10 @@ mod tests {
 
     #[test]
     fn a_job_that_fills_a_call_alone_is_sent_alone() {
-        let limits = BatchLimits { jobs: 10, bytes: 100 };
+        let limits = BatchLimits {
+            jobs: 10,
+            bytes: 100,
+        };
         assert_eq!(cut(&[100, 1, 100], limits), [vec![0], vec![1], vec![2]]);
     }
 }

@@ -57,14 +57,27 @@ pub struct Enqueue {
 }
 
 impl Enqueue {
-    pub(super) fn typed<J: Job>(queue: Queue, job: &J) -> Self {
-        Self { queue, draft: Draft::of(job), over: Overrides::default() }
+    pub(super) fn typed<J: Job>(queue: Queue, job: J) -> Self {
+        Self {
+            queue,
+            draft: Draft::of(job),
+            over: Overrides::default(),
+        }
     }
 
     pub(super) fn raw(queue: Queue, name: String, payload: RawPayload) -> Self {
         let options = JobOptions::default();
-        let draft = Draft { name, queue: DEFAULT_QUEUE, payload: payload.0, options };
-        Self { queue, draft, over: Overrides::default() }
+        let draft = Draft {
+            name,
+            queue: DEFAULT_QUEUE,
+            payload: payload.0,
+            options,
+        };
+        Self {
+            queue,
+            draft,
+            over: Overrides::default(),
+        }
     }
 }
 

@@ -36,7 +36,10 @@ impl Queue {
     /// otherwise what the driver says.
     pub async fn connect(config: &Config) -> Result<Self> {
         let driver = config.driver.connect(config).await?;
-        Ok(Self(Arc::new(Inner { driver, config: config.clone() })))
+        Ok(Self(Arc::new(Inner {
+            driver,
+            config: config.clone(),
+        })))
     }
 
     /// Connects to a URL, with the defaults for everything else.
@@ -55,13 +58,19 @@ impl Queue {
     /// A queue on a driver that is shared with others.
     #[must_use]
     pub fn from_shared(driver: Arc<dyn Driver>) -> Self {
-        Self(Arc::new(Inner { driver, config: Config::default() }))
+        Self(Arc::new(Inner {
+            driver,
+            config: Config::default(),
+        }))
     }
 
     /// The same backend with other settings; the configuration's `driver` is not looked at.
     #[must_use]
     pub fn with_config(&self, config: Config) -> Self {
-        Self(Arc::new(Inner { driver: Arc::clone(&self.0.driver), config }))
+        Self(Arc::new(Inner {
+            driver: Arc::clone(&self.0.driver),
+            config,
+        }))
     }
 
     /// Stores a job. Await the builder that this returns:
@@ -75,7 +84,7 @@ impl Queue {
     /// ```
     #[must_use = "a job is enqueued when this is awaited"]
     pub fn enqueue<J: Job>(&self, job: J) -> Enqueue {
-        Enqueue::typed(self.clone(), &job)
+        Enqueue::typed(self.clone(), job)
     }
 
     /// Stores a job by name, for callers that do not have its type.
@@ -122,7 +131,10 @@ impl Queue {
     /// # Errors
     /// [`Error::Unsupported`] where the backend has none.
     pub fn inspect(&self) -> Result<&dyn Inspect> {
-        self.0.driver.inspect().ok_or_else(|| self.unsupported("inspection"))
+        self.0
+            .driver
+            .inspect()
+            .ok_or_else(|| self.unsupported("inspection"))
     }
 
     /// Asks the backend for a sign of life, for as long as an enqueueing would wait.
@@ -142,7 +154,10 @@ impl Queue {
     }
 
     fn unsupported(&self, capability: &'static str) -> Error {
-        Error::Unsupported { driver: self.capabilities().driver, capability }
+        Error::Unsupported {
+            driver: self.capabilities().driver,
+            capability,
+        }
     }
 
     async fn within_deadline<T>(
@@ -153,7 +168,11 @@ impl Queue {
         let after: Duration = self.0.config.enqueue_timeout;
         match tokio::time::timeout(after, call).await {
             Ok(answer) => answer,
-            Err(_) => Err(Error::Timeout { driver: self.capabilities().driver, operation, after }),
+            Err(_) => Err(Error::Timeout {
+                driver: self.capabilities().driver,
+                operation,
+                after,
+            }),
         }
     }
 }

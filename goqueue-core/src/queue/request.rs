@@ -24,12 +24,14 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn of<J: Job>(job: &J) -> Self {
+    pub(super) fn of<J: Job>(job: J) -> Self {
+        let (payload, options) = (serde_json::value::to_raw_value(&job), job.options());
+        drop(job);
         Self {
             name: J::NAME.into(),
             queue: J::QUEUE,
-            payload: serde_json::value::to_raw_value(job),
-            options: job.options(),
+            payload,
+            options,
         }
     }
 }
@@ -76,12 +78,17 @@ pub(super) fn prepare(queue: &Queue, draft: Draft, over: &Overrides) -> Result<N
     let to = QueueName::new(over.queue.as_deref().unwrap_or(draft.queue))?;
     let payload = match draft.payload {
         Ok(payload) => payload,
-        Err(source) => return Err(Error::Encode { name: draft.name, source }),
+        Err(source) => {
+            return Err(Error::Encode {
+                name: draft.name,
+                source,
+            });
+        }
     };
-    let unique = options
-        .unique_key
-        .clone()
-        .map(|key| UniqueKey { key, hold: options.unique_for.unwrap_or_default() });
+    let unique = options.unique_key.clone().map(|key| UniqueKey {
+        key,
+        hold: options.unique_for.unwrap_or_default(),
+    });
     let ordering_key = options.ordering_key.clone();
 
     let mut envelope = Envelope::new(id, draft.name, to.clone(), payload);
@@ -103,7 +110,14 @@ pub(super) fn prepare(queue: &Queue, draft: Draft, over: &Overrides) -> Result<N
             limit: can.max_payload,
         });
     }
-    Ok(NewJob { id, queue: to, body, delay, ordering_key, unique })
+    Ok(NewJob {
+        id,
+        queue: to,
+        body,
+        delay,
+        ordering_key,
+        unique,
+    })
 }
 
 fn check_options(queue: &Queue, options: &JobOptions, delay: Duration) -> Result<()> {
@@ -147,9 +161,11 @@ fn check_options(queue: &Queue, options: &JobOptions, delay: Duration) -> Result
         });
     }
     match can.delay.max {
-        Some(limit) if delay > limit => {
-            Err(Error::DelayTooLong { driver: can.driver, delay, limit })
-        }
+        Some(limit) if delay > limit => Err(Error::DelayTooLong {
+            driver: can.driver,
+            delay,
+            limit,
+        }),
         _ => Ok(()),
     }
 }

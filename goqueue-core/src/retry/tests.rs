@@ -7,7 +7,9 @@ fn job(n: u128) -> JobId {
 }
 
 fn seconds(policy: RetryPolicy, attempts: std::ops::RangeInclusive<u32>) -> Vec<u64> {
-    attempts.map(|n| policy.delay_after(n, job(7)).as_secs()).collect()
+    attempts
+        .map(|n| policy.delay_after(n, job(7)).as_secs())
+        .collect()
 }
 
 #[test]
@@ -33,7 +35,9 @@ fn the_default_is_the_documented_one() {
 fn jitter_is_the_same_for_ever() {
     // Stored jobs keep their schedule across releases, so these numbers may never change.
     let policy = RetryPolicy::exponential(Duration::from_secs(10)).jitter(0.5);
-    let delays: Vec<_> = (1..=3).map(|n| policy.delay_after(n, job(1)).as_millis()).collect();
+    let delays: Vec<_> = (1..=3)
+        .map(|n| policy.delay_after(n, job(1)).as_millis())
+        .collect();
     assert_eq!(delays, [8_626, 16_331, 39_222]);
 }
 

@@ -42,7 +42,9 @@ impl Default for TransientBackoff {
 
 impl fmt::Debug for TransientBackoff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TransientBackoff").field("next", &self.0.current_interval).finish()
+        f.debug_struct("TransientBackoff")
+            .field("next", &self.0.current_interval)
+            .finish()
     }
 }
 

@@ -1,22 +1,25 @@
 use std::{
+    collections::HashMap,
     sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU8, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU8, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use tokio::time::Instant;
+use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     context::{ExtendError, LeaseLost},
-    driver::{Driver, Lease, LeaseOutcome},
+    driver::{Driver, Lease, LeaseOutcome, Reserved},
 };
 
 /// A job that this worker holds: its lease, until when it is good, and how to stop it.
 #[derive(Debug)]
 pub(crate) struct RunningJob {
+    /// Its place in the [`RunningSet`].
+    key: u64,
     lease: Lease,
     attempt: u32,
     /// By this process's clock, counted from when the driver's answer came in.
@@ -33,8 +36,9 @@ pub(crate) enum StopReason {
 }
 
 impl RunningJob {
-    pub(crate) fn new(lease: Lease, attempt: u32, good_until: Instant) -> Self {
+    fn new(key: u64, lease: Lease, attempt: u32, good_until: Instant) -> Self {
         Self {
+            key,
             lease,
             attempt,
             good_until: Mutex::new(good_until),
@@ -56,19 +60,27 @@ impl RunningJob {
     }
 
     pub(crate) fn good_until(&self) -> Instant {
-        *self.good_until.lock().unwrap_or_else(PoisonError::into_inner)
+        *self
+            .good_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn extended_to(&self, until: Instant) {
-        *self.good_until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        *self
+            .good_until
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = until;
     }
 
     /// Tells the handler to stop. The first reason stays, except that a lost lease outranks a
     /// shutdown: what is not held cannot be released.
     pub(crate) fn stop(&self, reason: StopReason) {
-        let _ = self.stopped.fetch_update(Ordering::AcqRel, Ordering::Acquire, |known| {
-            (known == 0 || reason == StopReason::LeaseLost).then_some(reason as u8)
-        });
+        let _ = self
+            .stopped
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |known| {
+                (known == 0 || reason == StopReason::LeaseLost).then_some(reason as u8)
+            });
         self.token.cancel();
     }
 
@@ -80,7 +92,11 @@ impl RunningJob {
         }
     }
 
-    pub(crate) async fn extend(&self, driver: &dyn Driver, by: Duration) -> Result<(), ExtendError> {
+    pub(crate) async fn extend(
+        &self,
+        driver: &dyn Driver,
+        by: Duration,
+    ) -> Result<(), ExtendError> {
         let outcomes = driver.extend(vec![self.lease.clone()], by).await?;
         match outcomes.first() {
             Some(LeaseOutcome::Done) => {
@@ -92,5 +108,71 @@ impl RunningJob {
                 Err(LeaseLost.into())
             }
         }
+    }
+}
+
+/// Everything a worker holds, from the reservation until its end is written down.
+#[derive(Debug)]
+pub(super) struct RunningSet {
+    lease: Duration,
+    next_key: AtomicU64,
+    jobs: Mutex<HashMap<u64, Arc<RunningJob>>>,
+    removed: Notify,
+}
+
+impl RunningSet {
+    pub(super) fn new(lease: Duration) -> Self {
+        Self {
+            lease,
+            next_key: AtomicU64::new(0),
+            jobs: Mutex::default(),
+            removed: Notify::new(),
+        }
+    }
+
+    /// Takes note of a job that was reserved just now.
+    pub(super) fn add(&self, reserved: &Reserved) -> Arc<RunningJob> {
+        let key = self.next_key.fetch_add(1, Ordering::Relaxed);
+        let good_until = Instant::now() + self.lease;
+        let (lease, attempt) = (reserved.lease.clone(), reserved.attempt);
+        let job = Arc::new(RunningJob::new(key, lease, attempt, good_until));
+        self.lock().insert(key, Arc::clone(&job));
+        job
+    }
+
+    pub(super) fn remove(&self, job: &RunningJob) {
+        self.lock().remove(&job.key);
+        self.removed.notify_one();
+    }
+
+    /// Waits until a job was removed since the last call.
+    pub(super) async fn changed(&self) {
+        self.removed.notified().await;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
+    pub(super) fn matching(&self, wanted: impl Fn(&RunningJob) -> bool) -> Vec<Arc<RunningJob>> {
+        self.lock()
+            .values()
+            .filter(|job| wanted(job))
+            .cloned()
+            .collect()
+    }
+
+    pub(super) fn stop_all(&self, reason: StopReason) {
+        for job in self.matching(|_| true) {
+            job.stop(reason);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<RunningJob>>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

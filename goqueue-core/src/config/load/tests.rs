@@ -6,7 +6,11 @@ use super::*;
 use crate::driver::DriverUrl;
 
 fn variables(pairs: &[(&str, &str)]) -> std::vec::IntoIter<(OsString, OsString)> {
-    pairs.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect::<Vec<_>>().into_iter()
+    pairs
+        .iter()
+        .map(|(n, v)| ((*n).into(), (*v).into()))
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 fn message(toml: &str) -> String {
@@ -43,7 +47,10 @@ fn the_documented_file_reads_as_documented() {
     assert_eq!(config.worker.shutdown_grace, Duration::from_secs(60));
     assert_eq!(config.worker.queues.values().sum::<u32>(), 10);
     assert_eq!(config.retry.attempts(), Some(4));
-    assert_eq!(config.dead_letter.retention, Duration::from_secs(7 * 24 * 3600));
+    assert_eq!(
+        config.dead_letter.retention,
+        Duration::from_secs(7 * 24 * 3600)
+    );
 }
 
 #[test]
@@ -73,31 +80,70 @@ fn variables_win_over_nothing_and_are_named_in_errors() {
 fn a_misspelt_variable_is_an_error_too() {
     let error = from_environment(variables(&[("GOQUEUE_WORKER__LEESE", "1s")])).unwrap_err();
     let text = error.to_string();
-    assert!(text.starts_with("config key `worker.leese` (GOQUEUE_WORKER__LEESE): "), "{text}");
-    assert!(text.contains("expected one of `concurrency`, `lease`"), "{text}");
+    assert!(
+        text.starts_with("config key `worker.leese` (GOQUEUE_WORKER__LEESE): "),
+        "{text}"
+    );
+    assert!(
+        text.contains("expected one of `concurrency`, `lease`"),
+        "{text}"
+    );
 }
 
 #[test]
 fn an_unknown_key_names_itself_and_what_is_allowed() {
     let text = message("[worker]\nconcurency = 3");
     assert!(text.contains("`worker.concurency`"), "{text}");
-    assert!(text.contains("expected one of `concurrency`, `lease`, `shutdown_grace`"), "{text}");
+    assert!(
+        text.contains("expected one of `concurrency`, `lease`, `shutdown_grace`"),
+        "{text}"
+    );
     assert!(message("colour = 1").contains("unknown field `colour`"));
 }
 
 #[test]
 fn values_out_of_range_say_what_is_allowed() {
     let cases = [
-        ("[worker]\nconcurrency = 0", "`worker.concurrency`: got 0, allowed is 1 to 100000"),
-        ("[worker]\nlease = \"1ms\"", "`worker.lease`: got 1ms, allowed is 100ms or more"),
-        ("[worker]\nqueues = { a = 0 }", "`worker.queues.a`: got weight 0, allowed is 1 to 1000"),
-        ("[worker.queues]\n\"a b\" = 1", "`worker.queues.a b`: invalid queue name `a b`"),
-        ("[retry]\nmax_attempts = 0", "`retry.max_attempts`: got 0, allowed is 1 or more"),
-        ("[retry]\nmultiplier = 0.5", "`retry.multiplier`: got 0.5, allowed is 1.0 or more"),
-        ("[retry]\njitter = 1.5", "`retry.jitter`: got 1.5, allowed is 0.0 to 1.0"),
-        ("[worker]\nconcurrency = -1", "`worker.concurrency`: invalid value: integer `-1`"),
-        ("[dead_letter]\nmode = \"drop\"", "unknown variant `drop`, expected `store` or `discard`"),
-        ("enqueue_timeout = \"0s\"", "`enqueue_timeout`: got 0ns, allowed is 1ms or more"),
+        (
+            "[worker]\nconcurrency = 0",
+            "`worker.concurrency`: got 0, allowed is 1 to 100000",
+        ),
+        (
+            "[worker]\nlease = \"1ms\"",
+            "`worker.lease`: got 1ms, allowed is 100ms or more",
+        ),
+        (
+            "[worker]\nqueues = { a = 0 }",
+            "`worker.queues.a`: got weight 0, allowed is 1 to 1000",
+        ),
+        (
+            "[worker.queues]\n\"a b\" = 1",
+            "`worker.queues.a b`: invalid queue name `a b`",
+        ),
+        (
+            "[retry]\nmax_attempts = 0",
+            "`retry.max_attempts`: got 0, allowed is 1 or more",
+        ),
+        (
+            "[retry]\nmultiplier = 0.5",
+            "`retry.multiplier`: got 0.5, allowed is 1.0 or more",
+        ),
+        (
+            "[retry]\njitter = 1.5",
+            "`retry.jitter`: got 1.5, allowed is 0.0 to 1.0",
+        ),
+        (
+            "[worker]\nconcurrency = -1",
+            "`worker.concurrency`: invalid value: integer `-1`",
+        ),
+        (
+            "[dead_letter]\nmode = \"drop\"",
+            "unknown variant `drop`, expected `store` or `discard`",
+        ),
+        (
+            "enqueue_timeout = \"0s\"",
+            "`enqueue_timeout`: got 0ns, allowed is 1ms or more",
+        ),
     ];
     for (toml, expected) in cases {
         let text = message(toml);
@@ -129,8 +175,14 @@ fn secrets_are_never_quoted() {
     }
     assert!(!message("driver = 31337").contains("31337"));
     let config = from_toml("[redis]\n_password = \"hunter2\"").unwrap();
-    let error = config.driver_table::<Table>("redis").unwrap_err().to_string();
-    assert!(error.contains("`redis._password`") && !error.contains("hunter2"), "{error}");
+    let error = config
+        .driver_table::<Table>("redis")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("`redis._password`") && !error.contains("hunter2"),
+        "{error}"
+    );
     assert!(!format!("{config:?}").contains("hunter2"));
     let config = from_toml("driver = \"mysql://u:hunter2@db/app?password=hunter2\"").unwrap();
     assert!(!format!("{config:?}").contains("hunter2"), "{config:?}");
@@ -143,6 +195,12 @@ fn an_absent_table_is_the_default() {
         size: u8,
     }
     let config = from_toml("[memory]\nsize = 3").unwrap();
-    assert_eq!(config.driver_table::<Table>("memory").unwrap(), Table { size: 3 });
-    assert_eq!(config.driver_table::<Table>("redis").unwrap(), Table::default());
+    assert_eq!(
+        config.driver_table::<Table>("memory").unwrap(),
+        Table { size: 3 }
+    );
+    assert_eq!(
+        config.driver_table::<Table>("redis").unwrap(),
+        Table::default()
+    );
 }

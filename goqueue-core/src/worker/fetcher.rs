@@ -1,0 +1,97 @@
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    executor, schedule::Schedule, settler::Settled, shared::Shared, slots::FreeSlots,
+    verdict::Decision,
+};
+use crate::{
+    driver::{ReserveRequest, Reserved},
+    error::{Error, Result},
+    retry::TransientBackoff,
+};
+
+/// How long one reservation waits for a job. Only how often an idle worker asks again depends on it.
+const WAIT: Duration = Duration::from_secs(20);
+
+/// When to stop reserving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// On the signal.
+    Serve,
+    /// When nothing is due and nothing runs.
+    Drain,
+}
+
+/// Reserves as many jobs as there are free slots, and starts them.
+pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
+    let mut schedule = Schedule::new(&shared.settings.queues, shared.settings.strict);
+    let mut backoff = TransientBackoff::new();
+    loop {
+        let slots = tokio::select! {
+            biased;
+            () = shared.stop.cancelled() => return Ok(()),
+            slots = shared.slots.take_free() => slots,
+        };
+        // Asked before the reservation: what ends during it may have enqueued another job.
+        let was_idle = shared.running.is_empty();
+        let request = ReserveRequest {
+            queues: schedule.shares(slots.len()),
+            max: slots.len(),
+            lease: shared.settings.lease,
+            wait: if mode == Mode::Drain {
+                Duration::ZERO
+            } else {
+                WAIT
+            },
+            cancel: shared.stop.clone(),
+        };
+        match shared.driver().reserve(request).await {
+            Ok(jobs) => {
+                shared.health.good();
+                backoff.reset();
+                let is_empty = jobs.is_empty();
+                start_all(&shared, jobs, slots).await;
+                if is_empty && mode == Mode::Drain {
+                    if was_idle {
+                        return Ok(());
+                    }
+                    shared.running.changed().await;
+                }
+            }
+            Err(error) if must_end(&error, mode) => return Err(error),
+            Err(error) => {
+                drop(slots);
+                shared.health.bad(&error);
+                tokio::select! {
+                    () = tokio::time::sleep(backoff.next_pause()) => {}
+                    () = shared.stop.cancelled() => return Ok(()),
+                }
+            }
+        }
+    }
+}
+
+fn must_end(error: &Error, mode: Mode) -> bool {
+    error.is_fatal() || mode == Mode::Drain
+}
+
+/// Starts what was reserved, each in its slot. When the worker stops meanwhile, nothing is started
+/// any more and everything is given back.
+async fn start_all(shared: &Arc<Shared>, jobs: Vec<Reserved>, mut slots: FreeSlots) {
+    let is_stopping = shared.stop.is_cancelled();
+    for reserved in jobs {
+        let running = shared.running.add(&reserved);
+        match slots.fill_one() {
+            Some(slot) if !is_stopping => {
+                shared
+                    .tasks
+                    .spawn(executor::run(Arc::clone(shared), running, reserved, slot));
+            }
+            // Also when the driver returned more than it was asked for.
+            _ => {
+                let release = Settled::unstarted(running, Decision::released());
+                shared.settlements.send(release).await;
+            }
+        }
+    }
+}
