@@ -169,6 +169,6 @@ fn what_is_no_envelope_says_what_is_wrong_and_where() {
     assert_eq!(
         queue,
         "not a job envelope: invalid queue name `two words`: 1 to 64 ASCII letters, digits, `_`, \
-         `-` or `.` at line 1 column 87",
+         `-` or `.` at line 1 column 84",
     );
 }

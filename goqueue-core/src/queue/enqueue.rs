@@ -10,7 +10,7 @@ use super::{
     request::{Draft, Due, Overrides, prepare},
 };
 use crate::{
-    driver::PushOutcome,
+    driver::{NewJob, PushOutcome},
     error::{Error, Result},
     job::{DEFAULT_QUEUE, Job, JobId, JobOptions},
     retry::RetryPolicy,
@@ -151,6 +151,15 @@ impl Enqueue {
     pub fn unique_key(mut self, key: impl Into<String>) -> Self {
         self.over.options.unique_key = Some(key.into());
         self
+    }
+
+    /// Checks and encodes the job without storing it, for drivers that store it themselves: inside
+    /// the caller's transaction, say.
+    ///
+    /// # Errors
+    /// The refusals that awaiting would answer with before anything is sent.
+    pub fn into_new_job(self) -> Result<NewJob> {
+        prepare(&self.queue, self.draft, &self.over)
     }
 
     async fn run(self) -> Result<Enqueued> {
