@@ -2,7 +2,7 @@
 //!
 //! Applications use the facade crate `goqueue`; this crate is for writers of drivers and
 //! middleware. One job's way through it: [`Queue::enqueue`] encodes an [`Envelope`] and hands it to
-//! a [`Driver`](driver::Driver); a [Worker`] reserves it, decodes it, and runs its [`Handler`]
+//! a [`Driver`](driver::Driver); a [`Worker`] reserves it, decodes it, and runs its [`Handler`]
 //! behind the [`middleware`] stack; the answer and the [`RetryPolicy`] give a
 //! [`Verdict`](driver::Verdict), which the driver writes down.
 

@@ -1,6 +1,8 @@
 //! Envelopes as every released version stored them. They are read for ever: a file is added with
 //! each version of the format, and none is changed.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
+
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use goqueue_core::{Envelope, JobId, RetryPolicy, job::ENVELOPE_VERSION};
@@ -139,6 +141,11 @@ fn a_newer_version_is_told_apart_from_damage() {
             format!("job envelope of version {version}, this program reads 1 to 1"),
         );
     }
+    let reshaped = br#"{"v":2,"job":{"id":7}}"#;
+    assert_eq!(
+        Envelope::decode(reshaped).unwrap_err().to_string(),
+        "job envelope of version 2, this program reads 1 to 1",
+    );
 }
 
 #[test]

@@ -120,7 +120,16 @@ impl Envelope {
     /// When they are no envelope, or one of a version this program does not know. The message says
     /// what is wrong and where.
     pub fn decode(bytes: &[u8]) -> Result<Self, EnvelopeError> {
-        let envelope: Self = serde_json::from_slice(bytes)?;
+        let envelope = match serde_json::from_slice::<Self>(bytes) {
+            Ok(envelope) => envelope,
+            // A version of another shape is told apart from damage.
+            Err(error) => {
+                return Err(match version_in(bytes) {
+                    Some(v) if v > ENVELOPE_VERSION => EnvelopeError::Version(v),
+                    _ => error.into(),
+                });
+            }
+        };
         if !(1..=ENVELOPE_VERSION).contains(&envelope.v) {
             return Err(EnvelopeError::Version(envelope.v));
         }
@@ -138,6 +147,16 @@ pub enum EnvelopeError {
     /// A newer program wrote them.
     #[error("job envelope of version {0}, this program reads 1 to {ENVELOPE_VERSION}")]
     Version(u32),
+}
+
+fn version_in(bytes: &[u8]) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        v: u32,
+    }
+    serde_json::from_slice::<Versioned>(bytes)
+        .ok()
+        .map(|versioned| versioned.v)
 }
 
 /// A best-effort label for bytes that may be no envelope: the job's name where it can be read.

@@ -13,12 +13,13 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::context::JobContext;
 
 pub(crate) use envelope::name_in;
-pub use envelope::{ENVELOPE_VERSION, Envelope, Headers, TRACEPARENT};
+pub use envelope::{ENVELOPE_VERSION, Envelope, EnvelopeError, Headers, TRACEPARENT};
 pub use error::{JobError, JobErrorKind, JobResult};
 pub use id::JobId;
 pub use names::{DEFAULT_QUEUE, MAX_HEADER_NAME, MAX_JOB_NAME, MAX_KEY, MAX_QUEUE_NAME, QueueName};
 pub(crate) use names::{check_header, check_job_name, check_key};
 pub use options::JobOptions;
+pub(crate) use options::check_whole_millis;
 
 /// A typed job: a payload that serialises to JSON, under a name that outlives the type.
 ///

@@ -1,6 +1,9 @@
 use std::time::Duration;
 
-use crate::retry::RetryPolicy;
+use crate::{
+    error::{Error, Result},
+    retry::RetryPolicy,
+};
 
 /// What a job asks of the queue, beside its payload.
 ///
@@ -35,5 +38,17 @@ impl JobOptions {
             unique_key: over.unique_key.or(self.unique_key),
             unique_for: over.unique_for.or(self.unique_for),
         }
+    }
+}
+
+/// Refuses what would be stored as zero: durations are kept in whole milliseconds.
+pub(crate) fn check_whole_millis(setting: &'static str, given: Option<Duration>) -> Result<()> {
+    match given {
+        Some(given) if given < Duration::from_millis(1) => Err(Error::InvalidSetting {
+            setting,
+            given: format!("{given:?}"),
+            allowed: "1ms or more; leave it out for none",
+        }),
+        _ => Ok(()),
     }
 }

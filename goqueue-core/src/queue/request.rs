@@ -10,7 +10,7 @@ use crate::{
     error::{Error, Result},
     job::{
         Envelope, Headers, Job, JobId, JobOptions, QueueName, check_header, check_job_name,
-        check_key,
+        check_key, check_whole_millis,
     },
 };
 
@@ -153,13 +153,8 @@ fn check_options(queue: &Queue, options: &JobOptions, delay: Duration) -> Result
             allowed: "1 or more (it counts the first run)",
         });
     }
-    if options.timeout == Some(Duration::ZERO) {
-        return Err(Error::InvalidSetting {
-            setting: "timeout",
-            given: "0s".into(),
-            allowed: "more than zero; leave it out for no limit",
-        });
-    }
+    check_whole_millis("timeout", options.timeout)?;
+    check_whole_millis("unique_for", options.unique_for)?;
     match can.delay.max {
         Some(limit) if delay > limit => Err(Error::DelayTooLong {
             driver: can.driver,

@@ -25,8 +25,15 @@ pub mod field {
     pub const NAME: &str = "job.name";
     /// Which delivery it is, from 1.
     pub const ATTEMPT: &str = "job.attempt";
-    /// How the run ended.
+    /// How the run ended: a label of [`JobOutcome`](super::JobOutcome), [`PANICKED`] or [`DROPPED`].
     pub const OUTCOME: &str = "job.outcome";
+    /// What the handler said when it failed.
+    pub const ERROR: &str = "error";
+
+    /// The outcome of a run that panicked.
+    pub const PANICKED: &str = "panicked";
+    /// The outcome of a run that met its timeout or was told to stop.
+    pub const DROPPED: &str = "dropped";
 }
 
 /// Names of metrics. Durations are in seconds.

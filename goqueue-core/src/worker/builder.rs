@@ -18,7 +18,7 @@ use crate::{
     context::StateMap,
     dead_letter::{DeadLetterMode, DeadLetters},
     error::{Error, Result},
-    job::{DEFAULT_QUEUE, Handler, JobError, QueueName},
+    job::{DEFAULT_QUEUE, Handler, JobError, QueueName, check_whole_millis},
     middleware::{JobRequest, JobService},
     queue::Queue,
     registry::{Registration, Registry},
@@ -284,14 +284,7 @@ fn check(settings: &Settings) -> Result<()> {
             allowed: "100ms or more",
         });
     }
-    if settings.timeout == Some(Duration::ZERO) {
-        return Err(Error::InvalidSetting {
-            setting: "timeout",
-            given: "0s".into(),
-            allowed: "more than zero; leave it out for no limit",
-        });
-    }
-    Ok(())
+    check_whole_millis("timeout", settings.timeout)
 }
 
 impl fmt::Debug for WorkerBuilder {
