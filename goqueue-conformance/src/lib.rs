@@ -1,1 +1,20 @@
-//! To be written.
+#![doc = include_str!("../README.md")]
+
+mod cases;
+mod check;
+mod clause;
+mod harness;
+pub mod model;
+pub mod mutants;
+mod process;
+mod suite;
+mod tools;
+pub mod wrap;
+
+pub use clause::Clause;
+pub use harness::{Harness, InProcess, NoServer, Store, Timing};
+pub use model::SpecDriver;
+pub use mutants::Mutant;
+pub use process::child_entry;
+pub use suite::{CASES, Case, MARKS, check_table, run, table, verdict};
+pub use wrap::{Faults, FaultyDriver, Spy};

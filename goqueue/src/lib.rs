@@ -3,7 +3,8 @@
 //! A job is a type that serialises. Enqueueing stores it in a backend; a worker, in the same program
 //! or another, takes it out again and runs its handler.
 //!
-#![cfg_attr(feature = "memory", doc = "```")]
+// On its own: doctests that share a program share its job names too.
+#![cfg_attr(feature = "memory", doc = "```standalone_crate")]
 #![cfg_attr(not(feature = "memory"), doc = "```no_run")]
 //! use goqueue::prelude::*;
 //! use serde::{Deserialize, Serialize};
