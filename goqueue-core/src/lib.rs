@@ -19,6 +19,8 @@ pub mod retry;
 pub mod telemetry;
 pub mod worker;
 
+/// For implementing the traits of this crate that have async methods.
+pub use async_trait::async_trait;
 pub use config::Config;
 pub use context::JobContext;
 pub use dead_letter::{DeadLetter, DeadLetterMode, DeadLetters};

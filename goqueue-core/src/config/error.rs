@@ -1,7 +1,7 @@
 use std::fmt;
 
 /// A setting that cannot be used: which, where it was set, what is wrong with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ConfigError {
     pub(super) key: String,
     pub(super) origin: Option<String>,
@@ -33,6 +33,13 @@ impl fmt::Display for ConfigError {
             (key, None) => write!(f, "config key `{key}`: {}", self.problem),
             (key, Some(origin)) => write!(f, "config key `{key}` ({origin}): {}", self.problem),
         }
+    }
+}
+
+/// The message, as in `Display`: a `main` that returns an error prints its `Debug`.
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

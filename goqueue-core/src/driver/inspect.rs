@@ -66,7 +66,7 @@ pub enum JobState {
 
 impl fmt::Display for JobState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        f.pad(match self {
             JobState::Ready => "ready",
             JobState::Scheduled => "scheduled",
             JobState::Running => "running",

@@ -1,6 +1,6 @@
 //! The one error type that a caller of goqueue meets.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use crate::{config::ConfigError, queue::BulkError};
 
@@ -14,7 +14,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 ///
 /// Handlers answer with [`JobError`](crate::JobError) instead. Ask
 /// [`is_transient`](Error::is_transient) to tell "try again" from "mend something first".
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The configuration cannot be used.
@@ -200,5 +200,12 @@ impl Error {
             self,
             Error::Config(_) | Error::Unsupported { .. } | Error::Closed { .. }
         )
+    }
+}
+
+/// The message, as in `Display`: a `main` that returns an error prints its `Debug`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }

@@ -48,6 +48,12 @@ pub enum JobOutcome {
 }
 
 impl JobOutcome {
+    /// Whether the job will not run again.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Succeeded | Self::Discarded | Self::Dead(_))
+    }
+
     /// The outcome as a label without its numbers.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
@@ -65,6 +71,6 @@ impl JobOutcome {
 
 impl fmt::Display for JobOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.pad(self.as_str())
     }
 }

@@ -1,0 +1,59 @@
+//! The guides hang together: every page is in the table of contents, its code is compiled, and its
+//! links lead somewhere.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn guides() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src")
+}
+
+fn pages() -> BTreeSet<String> {
+    let entries = fs::read_dir(guides()).expect("the guides are there");
+    let names = entries.map(|entry| entry.expect("readable").file_name().display().to_string());
+    names.filter(|name| name != "SUMMARY.md").collect()
+}
+
+/// What stands in the round brackets of each link.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+}
+
+#[test]
+fn every_page_is_in_the_table_of_contents() {
+    let contents = fs::read_to_string(guides().join("SUMMARY.md")).unwrap();
+    let listed: BTreeSet<_> = links(&contents).map(str::to_owned).collect();
+    assert_eq!(listed, pages());
+}
+
+#[test]
+fn the_code_of_every_page_is_compiled() {
+    let compiled = include_str!("../src/lib.rs");
+    for page in pages() {
+        let included = format!("include_str!(\"../../docs/src/{page}\")");
+        assert!(compiled.contains(&included), "{page} is not in src/lib.rs");
+    }
+}
+
+#[test]
+fn links_within_the_repository_lead_somewhere() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let documents = pages().into_iter().map(|page| guides().join(page));
+    for document in documents.chain([examples.join("README.md")]) {
+        let text = fs::read_to_string(&document).unwrap();
+        let folder = document.parent().unwrap();
+        for link in links(&text).filter(|link| !link.contains("://")) {
+            let file = link.split('#').next().unwrap();
+            assert!(folder.join(file).exists(), "{}: {link}", document.display());
+        }
+        for word in text.split('`').filter(|word| word.starts_with("examples/")) {
+            let file = examples.join("..").join(word);
+            assert!(file.exists(), "{}: {word}", document.display());
+        }
+    }
+}
