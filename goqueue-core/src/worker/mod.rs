@@ -3,7 +3,7 @@
 //! One worker is five kinds of task. The *fetcher* reserves as many jobs as there are free slots;
 //! an *executor* task per job runs it and decides its verdict; the *settler* writes verdicts down in
 //! groups; the *keeper* extends the leases of what is running; *upkeep* runs the driver's own
-//! promotion and recovery. They share nothing but [`Shared`].
+//! promotion and recovery. They share one state and no more.
 
 mod builder;
 mod burial;

@@ -1,0 +1,48 @@
+use clap::{Args, Parser, Subcommand};
+
+/// The workspace's own commands.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Task {
+    /// Start the services that the tests need, run `cargo test`, stop them
+    ///
+    /// A service whose variable (GOQUEUE_TEST_REDIS_URL and so on) already has a URL is not
+    /// started. The exit code is that of cargo.
+    Test {
+        /// Arguments for `cargo test`, as in `cargo xtask test -- -p goqueue-core lease`
+        #[arg(last = true, value_name = "ARGS")]
+        args: Vec<String>,
+    },
+    /// Start services by name, run a command with their URLs in its environment, stop them
+    With {
+        /// The services
+        #[arg(required = true, value_name = "SERVICE")]
+        services: Vec<String>,
+        /// The command and its arguments
+        #[arg(last = true, required = true, value_name = "COMMAND")]
+        command: Vec<String>,
+    },
+    /// Check formatting, lints, documentation, licences and every feature of the facade
+    Check(CheckArgs),
+    /// Everything that is checked besides the tests, as `.ci/run` does
+    Ci(CheckArgs),
+    #[command(name = "__echo-server", hide = true)]
+    EchoServer {
+        #[arg(long)]
+        port: u16,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Also look for known vulnerabilities. Fetches the advisory database from the network, and
+    /// fails where that cannot be reached
+    #[arg(long)]
+    pub(crate) advisories: bool,
+}

@@ -1,0 +1,112 @@
+//! `cargo xtask`: see the library of this crate.
+
+mod cli;
+
+use std::env;
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tokio::process::Command;
+use xtask::services::{Service, catalogue};
+use xtask::workspace::{FACADE, Workspace, cargo};
+use xtask::{check, echo, services, session};
+
+use crate::cli::{CheckArgs, Cli, Task};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    match dispatch(Cli::parse().task).await {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn dispatch(task: Task) -> Result<u8, Box<dyn Error>> {
+    match task {
+        Task::Test { args } => test(&args).await,
+        Task::With { services, command } => with(&services, &command).await,
+        Task::Check(args) | Task::Ci(args) => check(&args).await,
+        Task::EchoServer { port } => Ok(echo::serve(port).await.map(|()| 0)?),
+    }
+}
+
+async fn test(args: &[String]) -> Result<u8, Box<dyn Error>> {
+    let workspace = Workspace::read()?;
+    let packages = workspace.package_names();
+    let needed = all_services()?
+        .into_iter()
+        .filter(|service| service.is_needed_by(&packages));
+    let mut command = Command::new(cargo());
+    // Without `--workspace`: the default members, which leave the benchmarks out. And to the end, so
+    // that one run shows every driver that fails.
+    command
+        .args(["test", "--no-fail-fast"])
+        .args(args)
+        .current_dir(workspace.root());
+    run(
+        "cargo test",
+        needed.collect(),
+        workspace.services_dir(),
+        command,
+    )
+    .await
+}
+
+async fn with(names: &[String], command: &[String]) -> Result<u8, Box<dyn Error>> {
+    let (program, args) = command.split_first().ok_or("no command was given")?;
+    let services: Result<_, _> = names.iter().map(|name| service(name)).collect();
+    let mut command = Command::new(program);
+    command.args(args);
+    run(
+        program,
+        services?,
+        Workspace::read()?.services_dir(),
+        command,
+    )
+    .await
+}
+
+async fn run(
+    title: &str,
+    services: Vec<Service>,
+    root: PathBuf,
+    command: Command,
+) -> Result<u8, Box<dyn Error>> {
+    let report = session::with_services(title, services, &root, command).await?;
+    eprintln!("{report}");
+    Ok(report.code())
+}
+
+async fn check(args: &CheckArgs) -> Result<u8, Box<dyn Error>> {
+    let workspace = Workspace::read()?;
+    let steps = check::steps(&workspace.features(FACADE), args.advisories);
+    let code = check::run_all(&steps, &workspace.root()).await?;
+    if !args.advisories {
+        println!("  not checked: advisories (needs the network: cargo xtask check --advisories)");
+    }
+    Ok(code)
+}
+
+fn all_services() -> Result<Vec<Service>, std::io::Error> {
+    Ok(catalogue::all(&env::current_exe()?))
+}
+
+fn service(name: &str) -> Result<Service, Box<dyn Error>> {
+    let mut all = all_services()?;
+    match all.iter().position(|service| service.name() == name) {
+        Some(index) => Ok(all.swap_remove(index)),
+        None => Err(services::Error::Unknown {
+            given: name.into(),
+            allowed: all
+                .iter()
+                .map(|service| service.name().to_owned())
+                .collect(),
+        }
+        .into()),
+    }
+}
