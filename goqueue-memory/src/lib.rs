@@ -40,15 +40,23 @@
 //! when nobody has taken the job back yet.
 //!
 //! An idle driver does nothing: there is no poller, and a waiting `reserve` sleeps until a job comes
-//! or the next one is due.
+//! or the next one is due. Waiting needs a tokio runtime with its timer enabled.
 //!
 //! # Memory
 //!
-//! A live job takes its encoded bytes as they were handed over, and 108 bytes beside them (a slot of
-//! 104 bytes and its place in the queue; twice that just after a container has grown). A scheduled
-//! or running job takes about 40 bytes more, and one with keys or an error about 80 and their text.
-//! No call allocates per job except where it answers with one. `[memory] capacity` bounds the number
-//! of jobs, live and dead; a push beyond it is refused with
+//! A job takes its encoded bytes, kept as they were handed over, and beside them, as counted by a
+//! counting allocator over 2^20 jobs with keys of ten bytes:
+//!
+//! | job | bytes |
+//! | --- | ---: |
+//! | ready | 108 |
+//! | scheduled or running | 150 |
+//! | waiting for a retry | 215 and its last error |
+//! | with an ordering or a unique key | 200 to 310 |
+//! | dead letter | 305 and its last error |
+//!
+//! Just after a container has grown it is up to twice that. `[memory] capacity` bounds the number of
+//! jobs, live and dead, of up to 64 MiB each; a push beyond it is refused with
 //! [`Error::QueueFull`](goqueue_core::Error::QueueFull). Memory that a burst left behind is given
 //! back during upkeep.
 

@@ -111,7 +111,8 @@ impl Envelope {
             reason = "no field can fail: text, numbers, encoded JSON"
         )]
         serde_json::to_writer(&mut bytes, self).expect("an envelope always encodes");
-        bytes.into()
+        // Cut to size: it stays this large for as long as the job is stored in memory.
+        bytes.into_boxed_slice().into()
     }
 
     /// Reads stored bytes.

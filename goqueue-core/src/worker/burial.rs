@@ -1,5 +1,6 @@
-use std::time::SystemTime;
+use std::{panic::AssertUnwindSafe, time::SystemTime};
 
+use futures_util::FutureExt;
 use tokio::time::sleep;
 
 use super::{running::RunningJob, shared::Shared};
@@ -65,8 +66,17 @@ pub(super) async fn bury(
 
 async fn store(sink: &dyn DeadLetters, letter: DeadLetter) {
     let mut backoff = TransientBackoff::new();
-    while let Err(error) = sink.store(letter.clone()).await {
-        tracing::warn!(job = %letter.id, %error, "the dead-letter sink failed; trying again");
+    loop {
+        let stored = AssertUnwindSafe(async { sink.store(letter.clone()).await });
+        match stored.catch_unwind().await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => {
+                tracing::warn!(job = %letter.id, %error, "the dead-letter sink failed; trying again");
+            }
+            Err(_) => {
+                tracing::error!(job = %letter.id, "the dead-letter sink panicked; trying again");
+            }
+        }
         sleep(backoff.next_pause()).await;
     }
 }

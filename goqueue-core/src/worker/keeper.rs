@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::{
     running::{RunningJob, StopReason},
@@ -9,21 +9,40 @@ use super::{
 use crate::driver::{Lease, LeaseOutcome};
 
 /// Extends the leases of what is running, and stops jobs whose lease is lost.
-///
-/// A lease is extended by the time half of it is used. An extension that failed is tried again
-/// after a tenth of it, so several may fail before it ends. One that could not be extended in time counts as lost even if the backend never said so: from then
-/// on another worker may have the job.
 pub(super) async fn run(shared: Arc<Shared>) {
+    tokio::select! {
+        () = keep(&shared) => {}
+        () = watch(&shared) => {}
+        () = shared.aborted() => {}
+    }
+}
+
+/// Extends each lease by the time half of it is used. An extension that failed is tried again after
+/// a tenth of it, so several may fail before it ends.
+async fn keep(shared: &Shared) {
     let lease = shared.settings.lease;
     let mut pause = lease / 4;
     loop {
-        tokio::select! {
-            () = sleep(pause) => {}
-            () = shared.aborted() => return,
-        }
-        let is_extended = extend_due(&shared, lease).await;
+        sleep(pause).await;
+        let is_extended = extend_due(shared, lease).await;
         pause = if is_extended { lease / 4 } else { lease / 10 };
-        stop_expired(&shared);
+    }
+}
+
+/// Stops a job the moment its lease ends, even if the backend never said so: from then on another
+/// worker may have it. Apart from [`keep`], so that an extension that hangs cannot hide it.
+async fn watch(shared: &Shared) {
+    loop {
+        let later = Instant::now() + shared.settings.lease / 4;
+        let ends = shared
+            .running
+            .first_end()
+            .map_or(later, |end| end.min(later));
+        sleep_until(ends).await;
+        let now = Instant::now();
+        for job in shared.running.matching(|job| job.good_until() <= now) {
+            lose(&job);
+        }
     }
 }
 
@@ -59,13 +78,6 @@ async fn extend_due(shared: &Shared, lease: Duration) -> bool {
             tracing::warn!(leases = count, "no answer to the extension of leases");
             false
         }
-    }
-}
-
-fn stop_expired(shared: &Shared) {
-    let now = Instant::now();
-    for job in shared.running.matching(|job| job.good_until() <= now) {
-        lose(&job);
     }
 }
 

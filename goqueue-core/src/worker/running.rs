@@ -166,6 +166,15 @@ impl RunningSet {
             .collect()
     }
 
+    /// When the first lease ends of those that still hold.
+    pub(super) fn first_end(&self) -> Option<Instant> {
+        let jobs = self.lock();
+        let holding = jobs
+            .values()
+            .filter(|job| job.stop_reason() != Some(StopReason::LeaseLost));
+        holding.map(|job| job.good_until()).min()
+    }
+
     pub(super) fn stop_all(&self, reason: StopReason) {
         for job in self.matching(|_| true) {
             job.stop(reason);
