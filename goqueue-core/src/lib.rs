@@ -28,7 +28,7 @@ pub use error::{BoxError, Error, Result};
 pub use job::{
     Envelope, Handler, Job, JobError, JobErrorKind, JobId, JobOptions, JobResult, QueueName,
 };
-pub use queue::{Enqueued, Queue};
+pub use queue::{EnqueueHook, Enqueued, Queue};
 pub use retry::RetryPolicy;
 pub use telemetry::{JobMetrics, JobOutcome};
-pub use worker::{Report, Worker, WorkerBuilder, WorkerHandle, shutdown_signal};
+pub use worker::{Report, Worker, WorkerBuilder, WorkerHandle, WorkerStats, shutdown_signal};

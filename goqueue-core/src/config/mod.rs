@@ -26,6 +26,9 @@ pub const FILE_VARIABLE: &str = "GOQUEUE_CONFIG";
 pub const MAX_CONCURRENCY: usize = 100_000;
 /// The shortest lease.
 pub const MIN_LEASE: Duration = Duration::from_millis(100);
+/// The longest lease: what SQS allows, so that a setting fits every backend. A job may take longer,
+/// since its lease is extended while it runs.
+pub const MAX_LEASE: Duration = Duration::from_secs(12 * 3600);
 /// The largest weight of a queue.
 pub const MAX_WEIGHT: u32 = 1_000;
 

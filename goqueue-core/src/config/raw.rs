@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Config, ConfigError, DeadLetterConfig, DriverTables, MAX_CONCURRENCY, MAX_WEIGHT, MIN_LEASE,
-    WorkerConfig, duration,
+    Config, ConfigError, DeadLetterConfig, DriverTables, MAX_CONCURRENCY, MAX_LEASE, MAX_WEIGHT,
+    MIN_LEASE, WorkerConfig, duration,
 };
 use crate::{
     dead_letter::DeadLetterMode,
@@ -163,6 +163,10 @@ impl TryFrom<RawWorker> for WorkerConfig {
             return Err(ConfigError::new("worker.concurrency", problem));
         }
         within("worker.lease", raw.lease, MIN_LEASE)?;
+        if raw.lease > MAX_LEASE {
+            let problem = format!("got {:?}, allowed is {MAX_LEASE:?} or less", raw.lease);
+            return Err(ConfigError::new("worker.lease", problem));
+        }
         if let Some(timeout) = raw.timeout {
             within("worker.timeout", timeout, Duration::from_millis(1))?;
         }

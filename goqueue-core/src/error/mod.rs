@@ -88,6 +88,15 @@ pub enum Error {
         limit: Duration,
     },
 
+    /// A hook of the queue refused the job, so nothing was stored.
+    #[error("job `{name}` was refused: {source}")]
+    Refused {
+        /// The job's name.
+        name: String,
+        /// What the hook said.
+        source: BoxError,
+    },
+
     /// The payload could not be turned into JSON.
     #[error("the payload of job `{name}` does not encode as JSON: {source}")]
     Encode {

@@ -3,9 +3,9 @@ use std::{fmt, future::IntoFuture, sync::Arc, time::Duration, time::SystemTime};
 use futures_util::future::BoxFuture;
 
 use super::{
-    Enqueued, Queue,
+    Enqueued, EnqueuedJob, Queue,
     enqueue::{answer, setters, unanswered},
-    request::{Draft, Due, Overrides, prepare},
+    request::{Draft, Due, Overrides, Prepared, prepare},
 };
 use crate::{
     driver::{BatchLimits, NewJob},
@@ -44,9 +44,12 @@ impl EnqueueAll {
     async fn run(self) -> Result<Vec<Enqueued>> {
         let mut answers: Vec<Option<Result<Enqueued>>> = Vec::with_capacity(self.drafts.len());
         let mut jobs = Vec::with_capacity(self.drafts.len());
+        let mut noted: Vec<(usize, EnqueuedJob)> = Vec::new();
         for draft in self.drafts {
             match prepare(&self.queue, draft, &self.over) {
-                Ok(job) => {
+                Ok(prepared) => {
+                    let Prepared { job, noted: note } = prepared;
+                    noted.extend(note.map(|note| (answers.len(), note)));
                     jobs.push((answers.len(), job));
                     answers.push(None);
                 }
@@ -83,6 +86,9 @@ impl EnqueueAll {
             .into_iter()
             .map(|answer| answer.unwrap_or_else(|| Err(unanswered(&self.queue))))
             .collect();
+        for (place, job) in &noted {
+            self.queue.hooks().after(Some(job), &answers[*place]);
+        }
         if answers.iter().all(Result::is_ok) {
             answers.into_iter().collect()
         } else {

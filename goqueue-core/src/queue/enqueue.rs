@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 
 use super::{
     Queue, RawPayload,
-    request::{Draft, Due, Overrides, prepare},
+    request::{Draft, Due, Overrides, Prepared, prepare},
 };
 use crate::{
     driver::{NewJob, PushOutcome},
@@ -45,7 +45,7 @@ impl Enqueued {
 ///
 /// # Errors
 /// Awaiting answers with a refusal before anything was sent (a name, key, size, delay or capability
-/// the backend does not take), or with the backend's error. Whatever
+/// the backend does not take, or a hook that refused), or with the backend's error. Whatever
 /// [`is_transient`](Error::is_transient) may be tried again; after [`Error::Timeout`] the job may
 /// have been stored all the same.
 #[must_use = "a job is enqueued when this is awaited"]
@@ -159,18 +159,14 @@ impl Enqueue {
     /// # Errors
     /// The refusals that awaiting would answer with before anything is sent.
     pub fn into_new_job(self) -> Result<NewJob> {
-        prepare(&self.queue, self.draft, &self.over)
+        Ok(prepare(&self.queue, self.draft, &self.over)?.job)
     }
 
     async fn run(self) -> Result<Enqueued> {
-        let job = prepare(&self.queue, self.draft, &self.over)?;
-        let id = job.id;
-        let push = self.queue.driver().push(vec![job]);
-        let outcomes = self.queue.within_deadline("enqueue", push).await?;
-        match outcomes.into_iter().next() {
-            Some(outcome) => answer(id, outcome),
-            None => Err(unanswered(&self.queue)),
-        }
+        let Prepared { job, noted } = prepare(&self.queue, self.draft, &self.over)?;
+        let answer = push_one(&self.queue, job).await;
+        self.queue.hooks().after(noted.as_ref(), &answer);
+        answer
     }
 }
 
@@ -180,6 +176,16 @@ impl IntoFuture for Enqueue {
 
     fn into_future(self) -> Self::IntoFuture {
         Box::pin(self.run())
+    }
+}
+
+async fn push_one(queue: &Queue, job: NewJob) -> Result<Enqueued> {
+    let id = job.id;
+    let push = queue.driver().push(vec![job]);
+    let outcomes = queue.within_deadline("enqueue", push).await?;
+    match outcomes.into_iter().next() {
+        Some(outcome) => answer(id, outcome),
+        None => Err(unanswered(queue)),
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod bulk;
 mod enqueue;
+mod health;
+mod hook;
 mod payload;
 mod request;
 
@@ -16,7 +18,11 @@ use crate::{
 
 pub use bulk::{BulkError, EnqueueAll};
 pub use enqueue::{Enqueue, Enqueued};
+pub use health::QueueHealth;
+pub use hook::{EnqueueHook, EnqueuedJob, HookFn, IncomingJob, hook_fn};
 pub use payload::RawPayload;
+
+use hook::Hooks;
 
 /// A handle to one backend. Cheap to clone and to share.
 #[derive(Clone, Debug)]
@@ -26,6 +32,7 @@ pub struct Queue(Arc<Inner>);
 struct Inner {
     driver: Arc<dyn Driver>,
     config: Config,
+    hooks: Hooks,
 }
 
 impl Queue {
@@ -39,6 +46,7 @@ impl Queue {
         Ok(Self(Arc::new(Inner {
             driver,
             config: config.clone(),
+            hooks: Hooks::default(),
         })))
     }
 
@@ -61,6 +69,7 @@ impl Queue {
         Self(Arc::new(Inner {
             driver,
             config: Config::default(),
+            hooks: Hooks::default(),
         }))
     }
 
@@ -70,6 +79,20 @@ impl Queue {
         Self(Arc::new(Inner {
             driver: Arc::clone(&self.0.driver),
             config,
+            hooks: self.0.hooks.clone(),
+        }))
+    }
+
+    /// The same backend with one more hook, which sees every job that is enqueued through the handle
+    /// returned here and its clones, [`EnqueueAll`] and
+    /// [`into_new_job`](Enqueue::into_new_job) included. Handles that there were before stay as they
+    /// are. A worker built on the handle passes it on to its handlers.
+    #[must_use]
+    pub fn with_hook(&self, hook: impl EnqueueHook) -> Self {
+        Self(Arc::new(Inner {
+            driver: Arc::clone(&self.0.driver),
+            config: self.0.config.clone(),
+            hooks: self.0.hooks.with(hook),
         }))
     }
 
@@ -145,12 +168,28 @@ impl Queue {
         self.within_deadline("ping", self.0.driver.ping()).await
     }
 
+    /// Pings the backend and tells how long the answer took. For readiness checks and dashboards; a
+    /// worker's own view of its backend is [`WorkerHandle::health`](crate::WorkerHandle::health).
+    pub async fn health(&self) -> QueueHealth {
+        let asked = tokio::time::Instant::now();
+        let answer = self.ping().await;
+        QueueHealth {
+            driver: self.capabilities().driver,
+            latency: asked.elapsed(),
+            error: answer.err(),
+        }
+    }
+
     /// Refuses new calls on every handle of this backend and waits for those in flight.
     ///
     /// # Errors
     /// When the connection could not be ended in an orderly way.
     pub async fn close(&self) -> Result<()> {
         self.0.driver.close().await
+    }
+
+    fn hooks(&self) -> &Hooks {
+        &self.0.hooks
     }
 
     fn unsupported(&self, capability: &'static str) -> Error {

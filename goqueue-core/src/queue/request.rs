@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::value::RawValue;
 
-use super::Queue;
+use super::{EnqueuedJob, IncomingJob, Queue};
 use crate::{
     driver::{NewJob, UniqueCapability, UniqueKey},
     error::{Error, Result},
@@ -64,17 +64,16 @@ impl Due {
     }
 }
 
-/// Checks everything that can be checked without the backend, and encodes once.
-pub(super) fn prepare(queue: &Queue, draft: Draft, over: &Overrides) -> Result<NewJob> {
-    check_job_name(&draft.name)?;
-    for name in over.headers.keys() {
-        check_header(name)?;
-    }
-    let options = draft.options.overridden_by(over.options.clone());
-    let delay = over.due.delay();
-    check_options(queue, &options, delay)?;
+/// A job as the driver is handed it, and what the hooks are shown of it later.
+pub(super) struct Prepared {
+    pub(super) job: NewJob,
+    pub(super) noted: Option<EnqueuedJob>,
+}
 
-    let id = JobId::new();
+/// Shows the job to the hooks, checks everything that can be checked without the backend, and
+/// encodes once.
+pub(super) fn prepare(queue: &Queue, draft: Draft, over: &Overrides) -> Result<Prepared> {
+    check_job_name(&draft.name)?;
     let to = QueueName::new(over.queue.as_deref().unwrap_or(draft.queue))?;
     let payload = match draft.payload {
         Ok(payload) => payload,
@@ -85,14 +84,33 @@ pub(super) fn prepare(queue: &Queue, draft: Draft, over: &Overrides) -> Result<N
             });
         }
     };
+    let mut job = IncomingJob {
+        id: JobId::new(),
+        name: draft.name,
+        queue: to,
+        delay: over.due.delay(),
+        headers: over.headers.clone(),
+        options: draft.options.overridden_by(over.options.clone()),
+        payload,
+    };
+    queue.hooks().before(&mut job)?;
+    for name in job.headers.keys() {
+        check_header(name)?;
+    }
+    check_options(queue, &job.options, job.delay)?;
+    encode(queue, job)
+}
+
+fn encode(queue: &Queue, job: IncomingJob) -> Result<Prepared> {
+    let options = job.options;
     let unique = options.unique_key.clone().map(|key| UniqueKey {
         key,
         hold: options.unique_for.unwrap_or_default(),
     });
     let ordering_key = options.ordering_key.clone();
 
-    let mut envelope = Envelope::new(id, draft.name, to.clone(), payload);
-    envelope.headers.clone_from(&over.headers);
+    let mut envelope = Envelope::new(job.id, job.name, job.queue.clone(), job.payload);
+    envelope.headers = job.headers;
     envelope.max_attempts = options.max_attempts;
     envelope.retry = options.retry;
     envelope.timeout = options.timeout;
@@ -110,14 +128,16 @@ pub(super) fn prepare(queue: &Queue, draft: Draft, over: &Overrides) -> Result<N
             limit: can.max_payload,
         });
     }
-    Ok(NewJob {
-        id,
-        queue: to,
+    let noted = queue.hooks().note(job.id, &envelope.name, &job.queue);
+    let job = NewJob {
+        id: job.id,
+        queue: job.queue,
         body,
-        delay,
+        delay: job.delay,
         ordering_key,
         unique,
-    })
+    };
+    Ok(Prepared { job, noted })
 }
 
 fn check_options(queue: &Queue, options: &JobOptions, delay: Duration) -> Result<()> {

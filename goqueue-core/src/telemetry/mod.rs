@@ -10,6 +10,8 @@ pub use job_metrics::{JobMetrics, JobOutcome};
 pub mod span {
     /// One run of one job.
     pub const JOB: &str = "goqueue.job";
+    /// The enqueueing of one job.
+    pub const ENQUEUE: &str = "goqueue.enqueue";
 }
 
 /// Names of tracing fields, after the OpenTelemetry semantic conventions for messaging where they
@@ -21,6 +23,10 @@ pub mod field {
     pub const QUEUE: &str = "messaging.destination.name";
     /// The backend.
     pub const SYSTEM: &str = "messaging.system";
+    /// What is done with the job, as goqueue calls it: `enqueue` or `process`.
+    pub const OPERATION: &str = "messaging.operation.name";
+    /// What kind of operation that is in the conventions: `create` or `process`.
+    pub const OPERATION_TYPE: &str = "messaging.operation.type";
     /// The job type's name.
     pub const NAME: &str = "job.name";
     /// Which delivery it is, from 1.
@@ -29,6 +35,8 @@ pub mod field {
     pub const OUTCOME: &str = "job.outcome";
     /// What the handler said when it failed.
     pub const ERROR: &str = "error";
+    /// Of what kind the failure was, in few words.
+    pub const ERROR_TYPE: &str = "error.type";
 
     /// The outcome of a run that panicked.
     pub const PANICKED: &str = "panicked";
@@ -38,18 +46,45 @@ pub mod field {
 
 /// Names of metrics. Durations are in seconds.
 pub mod metric {
-    /// Counter: jobs stored.
+    /// Counter: jobs stored, by queue and name.
     pub const ENQUEUED: &str = "goqueue_jobs_enqueued_total";
-    /// Counter: runs started.
+    /// Counter: jobs not stored because their unique key was taken, by queue and name.
+    pub const DUPLICATES: &str = "goqueue_jobs_duplicate_total";
+    /// Counter: jobs that the backend did not take, or not for certain, by queue and name.
+    pub const ENQUEUE_ERRORS: &str = "goqueue_enqueue_errors_total";
+    /// Counter: runs started, by queue and name.
     pub const STARTED: &str = "goqueue_jobs_started_total";
-    /// Counter: runs ended, by outcome.
+    /// Counter: runs ended, by queue, name and outcome.
     pub const FINISHED: &str = "goqueue_jobs_finished_total";
-    /// Histogram: how long a run took.
+    /// Histogram: how long a run took, by queue and name.
     pub const DURATION: &str = "goqueue_job_duration_seconds";
-    /// Histogram: from the enqueueing to the start of the run.
+    /// Histogram: from the enqueueing to the start of the run, by queue and name.
     pub const WAIT: &str = "goqueue_job_wait_seconds";
-    /// Gauge: jobs running.
+    /// Histogram: how many deliveries a job took to its end, by queue and name.
+    pub const ATTEMPTS: &str = "goqueue_job_attempts";
+    /// Gauge: jobs running, by queue and name.
     pub const IN_FLIGHT: &str = "goqueue_jobs_in_flight";
+    /// Gauge: jobs that a queue holds, by queue and state.
+    pub const DEPTH: &str = "goqueue_queue_depth";
+    /// Gauge: how long the longest-waiting ready job has been due, by queue.
+    pub const OLDEST_AGE: &str = "goqueue_queue_oldest_age_seconds";
+    /// Counter: samplings of the queues that failed.
+    pub const SAMPLE_ERRORS: &str = "goqueue_queue_sample_errors_total";
+    /// Gauge: the share of the time in which a worker could not have done more, 0 to 1.
+    pub const SATURATION: &str = "goqueue_worker_saturation";
+    /// Gauge: how long the backend takes to hand out jobs, a moving average.
+    pub const RESERVE_LATENCY: &str = "goqueue_worker_reserve_seconds";
+    /// Gauge: how long the backend takes to write down how runs ended, a moving average.
+    pub const SETTLE_LATENCY: &str = "goqueue_worker_settle_seconds";
+
+    /// Label: the queue.
+    pub const QUEUE_LABEL: &str = "queue";
+    /// Label: the job type's name; `unknown` when the stored bytes could not be read.
+    pub const NAME_LABEL: &str = "name";
+    /// Label: how a run ended, as [`JobOutcome::as_str`](super::JobOutcome::as_str) tells it.
+    pub const OUTCOME_LABEL: &str = "outcome";
+    /// Label: `ready`, `scheduled`, `running` or `dead`.
+    pub const STATE_LABEL: &str = "state";
 }
 
 /// Milliseconds since the Unix epoch; zero for times before it.

@@ -14,7 +14,7 @@ use super::{
     stats::StatsCell,
 };
 use crate::{
-    config::{MAX_CONCURRENCY, MAX_WEIGHT, MIN_LEASE},
+    config::{MAX_CONCURRENCY, MAX_LEASE, MAX_WEIGHT, MIN_LEASE},
     context::StateMap,
     dead_letter::{DeadLetterMode, DeadLetters},
     error::{Error, Result},
@@ -216,7 +216,7 @@ impl WorkerBuilder {
             running: RunningSet::new(settings.lease),
             tasks: TaskTracker::new(),
             settlements,
-            stats: StatsCell::default(),
+            stats: StatsCell::new(),
             health: HealthCell::new(),
             stop: CancellationToken::new(),
             abort: CancellationToken::new(),
@@ -277,11 +277,11 @@ fn check(settings: &Settings) -> Result<()> {
             allowed: "1 to 100000",
         });
     }
-    if settings.lease < MIN_LEASE {
+    if !(MIN_LEASE..=MAX_LEASE).contains(&settings.lease) {
         return Err(Error::InvalidSetting {
             setting: "lease",
             given: format!("{:?}", settings.lease),
-            allowed: "100ms or more",
+            allowed: "100ms to 12h; a job may take longer, since its lease is extended",
         });
     }
     check_whole_millis("timeout", settings.timeout)

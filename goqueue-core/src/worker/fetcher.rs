@@ -1,5 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
+use tokio::time::Instant;
+
 use super::{
     executor, schedule::Schedule, settler::Settled, shared::Shared, slots::FreeSlots,
     verdict::Decision,
@@ -32,6 +34,7 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
             () = shared.stop.cancelled() => return Ok(()),
             slots = shared.slots.take_free() => slots,
         };
+        shared.stats.load.now(false);
         // Asked before the reservation: what ends during it may have enqueued another job.
         let was_idle = shared.running.is_empty();
         let request = ReserveRequest {
@@ -45,8 +48,10 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
             },
             cancel: shared.stop.clone(),
         };
+        let asked = Instant::now();
         match shared.driver().reserve(request).await {
             Ok(jobs) => {
+                note(&shared, jobs.len(), slots.len(), asked);
                 shared.health.good();
                 backoff.reset();
                 let is_empty = jobs.is_empty();
@@ -68,6 +73,20 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
                 }
             }
         }
+    }
+}
+
+/// Takes down what a reservation tells about the worker's load.
+fn note(shared: &Shared, taken: usize, asked_for: usize, asked: Instant) {
+    if taken < asked_for {
+        return;
+    }
+    if asked_for == 1 {
+        // It may have waited for its job.
+        shared.stats.load.now(true);
+    } else {
+        shared.stats.load.was_full();
+        shared.stats.reserve.note(asked.elapsed());
     }
 }
 

@@ -12,6 +12,8 @@ mod fetcher;
 mod handle;
 mod health;
 mod keeper;
+mod latency;
+mod load;
 mod report;
 mod running;
 mod schedule;
@@ -36,13 +38,14 @@ use crate::{error::Result, queue::Queue};
 pub use builder::WorkerBuilder;
 pub use handle::WorkerHandle;
 pub use health::{Health, HealthStatus};
+pub use latency::Latency;
 pub use report::Report;
 pub(crate) use running::RunningJob;
 pub use signal::shutdown_signal;
-pub use stats::WorkerStats;
+pub use stats::{OVERLOADED, WorkerStats};
 
 use fetcher::Mode;
-use running::StopReason;
+use running::{StopReason, from_now};
 use settler::Settler;
 use shared::Shared;
 
@@ -124,7 +127,7 @@ impl Worker {
             () = shared.stop.cancelled() => None,
         };
         shared.stop.cancel();
-        let grace_ends = Instant::now() + shared.settings.shutdown_grace;
+        let grace_ends = from_now(shared.settings.shutdown_grace);
         let fetched = match fetched {
             Some(ended) => ended,
             None => tokio::select! {
@@ -139,6 +142,8 @@ impl Worker {
         keeper.abort();
         upkeep.abort();
         fetcher.abort();
+        // A worker that takes no more jobs is not short of room.
+        shared.stats.load.now(false);
         let report = shared.report();
         tracing::info!(
             finished = report.finished,

@@ -100,7 +100,7 @@ impl RunningJob {
         let outcomes = driver.extend(vec![self.lease.clone()], by).await?;
         match outcomes.first() {
             Some(LeaseOutcome::Done) => {
-                self.extended_to(Instant::now() + by);
+                self.extended_to(from_now(by));
                 Ok(())
             }
             _ => {
@@ -109,6 +109,13 @@ impl RunningJob {
             }
         }
     }
+}
+
+/// This long from now; a duration that no clock can count ends in a year.
+pub(super) fn from_now(duration: Duration) -> Instant {
+    const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+    let now = Instant::now();
+    now.checked_add(duration).unwrap_or(now + A_YEAR)
 }
 
 /// Everything a worker holds, from the reservation until its end is written down.
@@ -133,7 +140,7 @@ impl RunningSet {
     /// Takes note of a job that was reserved just now.
     pub(super) fn add(&self, reserved: &Reserved) -> Arc<RunningJob> {
         let key = self.next_key.fetch_add(1, Ordering::Relaxed);
-        let good_until = Instant::now() + self.lease;
+        let good_until = from_now(self.lease);
         let (lease, attempt) = (reserved.lease.clone(), reserved.attempt);
         let job = Arc::new(RunningJob::new(key, lease, attempt, good_until));
         self.lock().insert(key, Arc::clone(&job));

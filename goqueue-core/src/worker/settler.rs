@@ -98,8 +98,10 @@ async fn settle(shared: &Shared, group: &mut Vec<Settled>) {
                 verdict: settled.decision.verdict.clone(),
             })
             .collect();
+        let asked = Instant::now();
         match shared.driver().settle(settlements).await {
             Ok(outcomes) => {
+                shared.stats.settle.note(asked.elapsed());
                 for (settled, outcome) in group.drain(..).zip(outcomes) {
                     confirm(shared, settled, outcome, is_repeated);
                 }
@@ -109,6 +111,14 @@ async fn settle(shared: &Shared, group: &mut Vec<Settled>) {
                 shared.health.bad(&error);
                 is_repeated = true;
                 sleep(backoff.next_pause()).await;
+            }
+            Err(error) if group.len() > 1 => {
+                // One settlement that the backend will not take must not cost the others theirs.
+                tracing::debug!(%error, "settling one by one");
+                for settled in std::mem::take(group) {
+                    Box::pin(settle(shared, &mut vec![settled])).await;
+                }
+                return;
             }
             Err(error) => {
                 give_up(shared, group, &error);

@@ -1,0 +1,132 @@
+//! What the worker does with a settlement that the backend will never take.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use goqueue_core::{
+    Error, Handler, Job, JobContext, JobOutcome, JobResult, Queue, QueueName, Result, Worker,
+    async_trait,
+    driver::{
+        Capabilities, Driver, Inspect, Lease, LeaseOutcome, Maintenance, NewJob, PushOutcome,
+        ReserveRequest, Reserved, Settlement, Verdict,
+    },
+};
+use goqueue_memory::MemoryDriver;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Barrier;
+
+const JOBS: usize = 6;
+
+/// A backend that refuses every call which carries the error `poison`.
+#[derive(Debug)]
+struct Picky(MemoryDriver);
+
+#[async_trait]
+impl Driver for Picky {
+    fn capabilities(&self) -> &Capabilities {
+        self.0.capabilities()
+    }
+
+    async fn ping(&self) -> Result<()> {
+        self.0.ping().await
+    }
+
+    async fn push(&self, jobs: Vec<NewJob>) -> Result<Vec<PushOutcome>> {
+        self.0.push(jobs).await
+    }
+
+    async fn reserve(&self, request: ReserveRequest) -> Result<Vec<Reserved>> {
+        self.0.reserve(request).await
+    }
+
+    async fn extend(&self, leases: Vec<Lease>, by: Duration) -> Result<Vec<LeaseOutcome>> {
+        self.0.extend(leases, by).await
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<LeaseOutcome>> {
+        let is_poisoned = |settlement: &Settlement| matches!(&settlement.verdict, Verdict::Retry { error, .. } if error == "poison");
+        if settlements.iter().any(is_poisoned) {
+            return Err(Error::Backend {
+                driver: "memory",
+                operation: "settle",
+                transient: false,
+                source: "the error text is not to its taste".into(),
+            });
+        }
+        self.0.settle(settlements).await
+    }
+
+    async fn maintain(&self, queues: &[QueueName]) -> Result<Maintenance> {
+        self.0.maintain(queues).await
+    }
+
+    fn inspect(&self) -> Option<&dyn Inspect> {
+        self.0.inspect()
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.0.close().await
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Meal {
+    is_poisoned: bool,
+}
+
+impl Job for Meal {
+    const NAME: &'static str = "meal";
+}
+
+impl Handler for Meal {
+    async fn handle(self, cx: JobContext) -> JobResult {
+        // All end together, so that their settlements make one group.
+        cx.state::<Barrier>()?.wait().await;
+        if self.is_poisoned {
+            return Err("poison".into());
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_refused_does_not_cost_the_others_theirs() {
+    let queue = Queue::new(Picky(MemoryDriver::new()));
+    let jobs = (0..JOBS).map(|n| Meal {
+        is_poisoned: n == 2,
+    });
+    queue.enqueue_all(jobs).await.unwrap();
+    let outcomes = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&outcomes);
+    let report = Worker::builder(&queue)
+        .only_registered()
+        .register::<Meal>()
+        .concurrency(JOBS)
+        .state(Barrier::new(JOBS))
+        .on_job_complete(move |metrics| seen.lock().unwrap().push(metrics.outcome))
+        .build()
+        .unwrap()
+        .drain()
+        .await
+        .unwrap();
+
+    assert_eq!(report.finished, JOBS as u64 - 1);
+    let outcomes = outcomes.lock().unwrap();
+    let count = |wanted| {
+        outcomes
+            .iter()
+            .filter(|outcome| **outcome == wanted)
+            .count()
+    };
+    assert_eq!(
+        (count(JobOutcome::Succeeded), count(JobOutcome::LeaseLost)),
+        (JOBS - 1, 1)
+    );
+    // Its lease has to run out; then it runs again.
+    let default = QueueName::new("default").unwrap();
+    let stats = queue.inspect().unwrap().stats(&default).await.unwrap();
+    assert_eq!((stats.running, stats.ready), (1, 0));
+}
