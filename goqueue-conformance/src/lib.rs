@@ -4,7 +4,7 @@ mod cases;
 mod check;
 mod clause;
 mod harness;
-pub mod model;
+mod model;
 pub mod mutants;
 mod process;
 mod suite;
@@ -12,7 +12,7 @@ mod tools;
 pub mod wrap;
 
 pub use clause::Clause;
-pub use harness::{Harness, InProcess, NoServer, Store, Timing};
+pub use harness::{Harness, InProcess, NoServer, Store, Timing, real_time_runtime};
 pub use model::SpecDriver;
 pub use mutants::Mutant;
 pub use process::child_entry;

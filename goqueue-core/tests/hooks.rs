@@ -154,6 +154,7 @@ async fn a_hook_sees_what_a_handler_enqueues_and_outlives_other_settings() {
 async fn a_hook_changes_queue_delay_and_options() {
     let queue = memory().with_hook(hook_fn(|job| {
         assert_eq!((job.queue().as_str(), job.delay()), ("money", SECOND));
+        assert_eq!(job.driver(), "memory");
         assert_eq!(job.options().max_attempts, Some(7));
         job.set_queue(QueueName::new("slow")?);
         job.set_delay(job.delay() * 60);

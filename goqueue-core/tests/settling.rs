@@ -1,4 +1,4 @@
-//! What the worker does with a settlement that the backend will never take.
+//! Ends of runs that do not come out as they should: refused by the backend, or never told.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::{
@@ -129,4 +129,60 @@ async fn one_that_is_refused_does_not_cost_the_others_theirs() {
     let default = QueueName::new("default").unwrap();
     let stats = queue.inspect().unwrap().stats(&default).await.unwrap();
     assert_eq!((stats.running, stats.ready), (1, 0));
+}
+
+#[derive(Serialize, Deserialize)]
+struct Grenade;
+
+impl Job for Grenade {
+    const NAME: &'static str = "grenade";
+}
+
+/// Goes off when it is dropped.
+struct Pin;
+
+impl Drop for Pin {
+    fn drop(&mut self) {
+        panic!("it went off");
+    }
+}
+
+impl Handler for Grenade {
+    async fn handle(self, cx: JobContext) -> JobResult {
+        if cx.attempt() == 1 {
+            let _pin = Pin;
+            std::future::pending::<()>().await;
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_panics_when_it_is_dropped_costs_no_more_than_its_lease() {
+    let queue = Queue::new(MemoryDriver::new());
+    queue
+        .enqueue(Grenade)
+        .timeout(Duration::from_secs(1))
+        .await
+        .unwrap();
+    let worker = Worker::builder(&queue)
+        .only_registered()
+        .register::<Grenade>()
+        .lease(Duration::from_secs(10))
+        .build()
+        .unwrap();
+    let handle = worker.handle();
+    let succeeded = async {
+        while handle.stats().succeeded == 0 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let started = tokio::time::Instant::now();
+    let report = worker.run_until(succeeded).await.unwrap();
+    assert_eq!((report.finished, report.abandoned), (1, 0));
+    assert!(
+        started.elapsed() < Duration::from_secs(12),
+        "{:?}",
+        started.elapsed()
+    );
 }

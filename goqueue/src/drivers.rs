@@ -4,3 +4,13 @@
 inventory::submit! {
     goqueue_core::driver::DriverEntry::new(&["memory"], goqueue_memory::connect)
 }
+
+#[cfg(feature = "redis")]
+inventory::submit! {
+    goqueue_core::driver::DriverEntry::new(goqueue_redis::SCHEMES, goqueue_redis::connect)
+}
+
+#[cfg(feature = "mysql")]
+inventory::submit! {
+    goqueue_core::driver::DriverEntry::new(&["mysql"], goqueue_mysql::connect)
+}

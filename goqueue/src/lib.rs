@@ -48,6 +48,8 @@
 //! | URL | Cargo feature |
 //! | --- | --- |
 //! | `memory://` | `memory` (default) |
+//! | `redis://`, `rediss://`, `redis+unix://`, `redis-cluster://`, `rediss-cluster://` | `redis` |
+//! | `mysql://` | `mysql` |
 //!
 //! A URL whose driver is not compiled in gives an error that names the feature.
 //! [`Queue::new`] takes a driver of your own.
@@ -84,6 +86,15 @@ pub use goqueue_memory as memory;
 #[cfg(feature = "memory")]
 #[doc(inline)]
 pub use goqueue_memory::testing;
+
+/// The MySQL and MariaDB driver.
+#[cfg(feature = "mysql")]
+#[doc(inline)]
+pub use goqueue_mysql as mysql;
+/// The Redis driver.
+#[cfg(feature = "redis")]
+#[doc(inline)]
+pub use goqueue_redis as redis;
 
 /// What the derive's code names. No part of the public interface.
 #[doc(hidden)]

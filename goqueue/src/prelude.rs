@@ -7,3 +7,6 @@ pub use crate::{
     Config, Enqueued, Handler, Job, JobContext, JobError, JobId, JobMetrics, JobOutcome, JobResult,
     Queue, RetryPolicy, Worker, shutdown_signal,
 };
+#[cfg(feature = "mysql")]
+#[doc(no_inline)]
+pub use goqueue_mysql::EnqueueIn;

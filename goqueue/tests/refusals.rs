@@ -13,7 +13,8 @@ async fn refused(url: &str) -> String {
 
 #[tokio::test]
 async fn a_driver_that_does_not_exist() {
-    let allowed = "memory://, redis://, rediss://, mysql://, sqs://";
+    let allowed = "memory://, redis://, rediss://, redis+unix://, redis-cluster://, \
+                   rediss-cluster://, mysql://, sqs://";
     assert_eq!(
         refused("rabbit://user:hunter2@localhost").await,
         format!("unknown driver `rabbit`: allowed are {allowed}"),

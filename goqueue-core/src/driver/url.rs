@@ -9,10 +9,13 @@ use crate::{
 };
 
 /// Every scheme goqueue knows, with the Cargo feature of the facade that brings its driver.
-const KNOWN: [(&str, &str); 5] = [
+const KNOWN: [(&str, &str); 8] = [
     ("memory", "memory"),
     ("redis", "redis"),
     ("rediss", "redis"),
+    ("redis+unix", "redis"),
+    ("redis-cluster", "redis"),
+    ("rediss-cluster", "redis"),
     ("mysql", "mysql"),
     ("sqs", "sqs"),
 ];

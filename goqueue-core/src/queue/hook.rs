@@ -39,6 +39,7 @@ pub trait EnqueueHook: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct IncomingJob {
     pub(super) id: JobId,
+    pub(super) driver: &'static str,
     pub(super) name: String,
     pub(super) queue: QueueName,
     pub(super) delay: Duration,
@@ -52,6 +53,12 @@ impl IncomingJob {
     #[must_use]
     pub fn id(&self) -> JobId {
         self.id
+    }
+
+    /// The name of the backend's driver.
+    #[must_use]
+    pub fn driver(&self) -> &'static str {
+        self.driver
     }
 
     /// The job type's name.

@@ -86,6 +86,7 @@ pub(super) fn prepare(queue: &Queue, draft: Draft, over: &Overrides) -> Result<P
     };
     let mut job = IncomingJob {
         id: JobId::new(),
+        driver: queue.capabilities().driver,
         name: draft.name,
         queue: to,
         delay: over.due.delay(),

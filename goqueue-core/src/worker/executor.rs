@@ -34,6 +34,10 @@ pub(super) async fn run(
     reserved: Reserved,
     _slot: Slot,
 ) {
+    let _forget = ForgetOnPanic {
+        shared: &shared,
+        running: Arc::clone(&running),
+    };
     let started = Instant::now();
     let (decision, context) = match Envelope::decode(&reserved.body) {
         Ok(envelope) => {
@@ -75,6 +79,21 @@ pub(super) async fn run(
             metrics,
         })
         .await;
+}
+
+/// A handler is caught when it panics, but not when dropping it does. Then nobody settles the job
+/// any more, and it must not be kept: its lease runs out, and it runs again.
+struct ForgetOnPanic<'a> {
+    shared: &'a Shared,
+    running: Arc<RunningJob>,
+}
+
+impl Drop for ForgetOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.shared.running.remove(&self.running);
+        }
+    }
 }
 
 /// No decision when the worker was aborted.
