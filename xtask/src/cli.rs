@@ -1,3 +1,5 @@
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand};
 
 /// The workspace's own commands.
@@ -36,6 +38,13 @@ pub(crate) enum Task {
     EchoServer {
         #[arg(long)]
         port: u16,
+    },
+    #[command(name = "__redis-cluster", hide = true)]
+    RedisCluster {
+        #[arg(long)]
+        port: u16,
+        #[arg(long)]
+        dir: PathBuf,
     },
 }
 

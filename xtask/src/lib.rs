@@ -13,6 +13,7 @@
 pub mod check;
 pub mod echo;
 pub mod process;
+pub mod redis_cluster;
 pub mod services;
 pub mod session;
 pub mod workspace;

@@ -11,7 +11,7 @@ use clap::Parser;
 use tokio::process::Command;
 use xtask::services::{Service, catalogue};
 use xtask::workspace::{FACADE, Workspace, cargo};
-use xtask::{check, echo, services, session};
+use xtask::{check, echo, redis_cluster, services, session};
 
 use crate::cli::{CheckArgs, Cli, Task};
 
@@ -32,6 +32,9 @@ async fn dispatch(task: Task) -> Result<u8, Box<dyn Error>> {
         Task::With { services, command } => with(&services, &command).await,
         Task::Check(args) | Task::Ci(args) => check(&args).await,
         Task::EchoServer { port } => Ok(echo::serve(port).await.map(|()| 0)?),
+        Task::RedisCluster { port, dir } => {
+            Ok(redis_cluster::serve(port, &dir).await.map(|()| 0)?)
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Probe, Service};
 /// Every service, `xtask` being the path of this program.
 #[must_use]
 pub fn all(xtask: &Path) -> Vec<Service> {
-    vec![redis(), mariadb(), echo(xtask)]
+    vec![redis(), redis_cluster(xtask), mariadb(), echo(xtask)]
 }
 
 /// A Redis that writes every command to its append-only file, so that a test may restart it.
@@ -25,6 +25,26 @@ pub fn redis() -> Service {
     .args(["--port", "{port}", "--bind", "127.0.0.1"])
     .args(["--save", "", "--appendonly", "yes", "--dir", "{dir}"])
     .ready(Probe::reply("PING\r\n", "+PONG"), Duration::from_secs(20))
+    .package("redis-server")
+    .needed_by("goqueue-redis")
+}
+
+/// Three Redis servers that are one cluster. The URL names the first; clients learn the others.
+#[must_use]
+pub fn redis_cluster(xtask: &Path) -> Service {
+    Service::new(
+        "redis-cluster",
+        xtask,
+        "GOQUEUE_TEST_REDIS_CLUSTER_URL",
+        "redis-cluster://127.0.0.1:{port}",
+    )
+    // Not to set anything up: so that a missing server is noticed, and installed, beforehand.
+    .setup("redis-server", ["--version"])
+    .args(["__redis-cluster", "--port", "{port}", "--dir", "{dir}"])
+    .ready(
+        Probe::reply("CLUSTER INFO\r\n", "cluster_state:ok"),
+        Duration::from_secs(30),
+    )
     .package("redis-server")
     .needed_by("goqueue-redis")
 }
