@@ -5,9 +5,10 @@ use std::time::Duration;
 use goqueue::{
     WorkerBuilder,
     memory::MemoryDriver,
-    middleware::{JobRequest, Next, from_fn},
+    middleware::{self, JobRequest, Next, from_fn},
     prelude::*,
 };
+use metrics_exporter_prometheus::PrometheusBuilder;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -54,7 +55,8 @@ pub(crate) async fn run(jobs: usize, rounds: usize) -> goqueue::Result<()> {
     idle().await?;
     enqueueing(jobs, rounds).await?;
     draining(jobs, rounds).await?;
-    layers(jobs, rounds).await
+    layers(jobs, rounds).await?;
+    default_stack(jobs, rounds).await
 }
 
 async fn resident(jobs: usize) -> goqueue::Result<()> {
@@ -162,6 +164,32 @@ async fn layers(jobs: usize, rounds: usize) -> goqueue::Result<()> {
     let per_job = |runs: &Runs| 1e6 / runs.median();
     let cost = (per_job(&layered) - per_job(&bare)) / LAYERS as f64;
     report::figure("one empty middleware layer", cost, "us/job", 1.0);
+    Ok(())
+}
+
+/// Trace, log, metrics, deadline and catch-panic together, with somebody listening: spans and events
+/// go to a subscriber that keeps its spans, figures to a Prometheus recorder. Last, since both stay
+/// for the rest of the process.
+async fn default_stack(jobs: usize, rounds: usize) -> goqueue::Result<()> {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let figures = recorder.handle();
+    let is_listening = tracing::subscriber::set_global_default(tracing_subscriber::registry())
+        .is_ok()
+        && metrics::set_global_recorder(recorder).is_ok();
+    assert!(is_listening, "nothing else in this process listens");
+
+    let (mut bare, mut full) = (Runs::default(), Runs::default());
+    for _ in 0..rounds {
+        bare.add_rate(jobs, drain(jobs, |queue| worker(queue, 100)).await?);
+        let stack = |queue: &Queue| middleware::default_stack(worker(queue, 100));
+        full.add_rate(jobs, drain(jobs, stack).await?);
+        figures.run_upkeep();
+    }
+    let runs = format!("outcome=\"succeeded\"}} {}", jobs * rounds);
+    assert!(figures.render().contains(&runs), "every run is counted");
+    let per_job = |runs: &Runs| 1e6 / runs.median();
+    let cost = per_job(&full) - per_job(&bare);
+    report::figure("full default stack", cost, "us/job", 5.0);
     Ok(())
 }
 

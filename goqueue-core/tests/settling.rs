@@ -114,7 +114,7 @@ async fn one_that_is_refused_does_not_cost_the_others_theirs() {
         .unwrap();
 
     assert_eq!(report.finished, JOBS as u64 - 1);
-    let outcomes = outcomes.lock().unwrap();
+    let outcomes = std::mem::take(&mut *outcomes.lock().unwrap());
     let count = |wanted| {
         outcomes
             .iter()

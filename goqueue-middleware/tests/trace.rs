@@ -14,7 +14,7 @@ use goqueue_core::{
     middleware::{JobRequest, Next, from_fn},
 };
 use goqueue_memory::MemoryDriver;
-use goqueue_middleware::TraceLayer;
+use goqueue_middleware::{TraceHook, TraceLayer};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 use tracing::{
@@ -30,6 +30,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
+const SECOND: Duration = Duration::from_secs(1);
 const TRACEPARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 /// A job that does as it is told.
@@ -241,6 +242,8 @@ async fn a_span_per_run_with_the_fields_of_the_job() {
         .fields
         .iter()
         .map(|(k, v)| (k.as_str(), v.as_str()))
+        // Those are for OpenTelemetry, and only there when its feature is on.
+        .filter(|(k, _)| !k.starts_with("otel."))
         .collect();
     let id = job.id().to_string();
     assert_eq!(
@@ -251,6 +254,8 @@ async fn a_span_per_run_with_the_fields_of_the_job() {
             ("job.outcome", "succeeded"),
             ("messaging.destination.name", "mail"),
             ("messaging.message.id", id.as_str()),
+            ("messaging.operation.name", "process"),
+            ("messaging.operation.type", "process"),
             ("messaging.system", "memory"),
             ("traceparent", TRACEPARENT),
         ],
@@ -284,6 +289,48 @@ async fn the_end_of_a_run_is_recorded() {
 async fn a_run_without_an_answer_is_recorded_too() {
     assert_eq!(outcomes(Act::Panic, 1).await, [told("panicked", None)]);
     assert_eq!(outcomes(Act::Hang, 1).await, [told("dropped", None)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_tells_of_what_kind_it_is() {
+    for (act, error_type) in [
+        (Act::Succeed, None),
+        (Act::Discard, None),
+        (Act::Fail, Some("retry")),
+        (Act::RetryIn, Some("retry")),
+        (Act::Permanent, Some("permanent")),
+        (Act::Panic, Some("panicked")),
+        (Act::Hang, Some("dropped")),
+    ] {
+        let (capture, _guard) = Capture::start();
+        let queue = queue();
+        let enqueue = queue.enqueue(act).max_attempts(1).timeout(SECOND);
+        enqueue.await.unwrap();
+        worker(&queue).build().unwrap().drain().await.unwrap();
+        let [span] = capture.jobs().try_into().unwrap();
+        assert_eq!(span.field("error.type"), error_type);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_opens_a_span_for_each_job_that_is_enqueued() {
+    let (capture, _guard) = Capture::start();
+    let queue = queue().with_hook(TraceHook::new());
+    let jobs = queue.enqueue_all([Act::Succeed, Act::Fail]).queue("mail");
+    let ids: Vec<_> = jobs.await.unwrap().iter().map(|job| job.id()).collect();
+    let mut spans = capture.0.lock().unwrap().clone();
+    spans.retain(|span| span.name == "goqueue.enqueue");
+    assert_eq!(spans.len(), 2);
+    for (span, id) in spans.iter().zip(ids) {
+        let told = |name| span.field(name).unwrap();
+        assert_eq!(told("messaging.message.id"), id.to_string());
+        assert_eq!(told("messaging.destination.name"), "mail");
+        assert_eq!(told("messaging.operation.name"), "enqueue");
+        assert_eq!(told("messaging.operation.type"), "create");
+        assert_eq!(told("messaging.system"), "memory");
+        assert_eq!(told("job.name"), "act");
+        assert_eq!(span.lasted, Some(Duration::ZERO));
+    }
 }
 
 #[tokio::test(start_paused = true)]

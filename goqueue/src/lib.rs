@@ -71,11 +71,11 @@ pub mod prelude;
 
 #[doc(inline)]
 pub use goqueue_core::{
-    BoxError, Config, DeadLetter, DeadLetterMode, DeadLetters, Enqueued, Envelope, Error, Handler,
-    Job, JobContext, JobError, JobErrorKind, JobId, JobMetrics, JobOptions, JobOutcome, JobResult,
-    Queue, QueueName, Report, Result, RetryPolicy, Worker, WorkerBuilder, WorkerHandle,
-    async_trait, config, context, dead_letter, driver, error, job, queue, registry, retry,
-    shutdown_signal, telemetry, worker,
+    BoxError, Config, DeadLetter, DeadLetterMode, DeadLetters, EnqueueHook, Enqueued, Envelope,
+    Error, Handler, Job, JobContext, JobError, JobErrorKind, JobId, JobMetrics, JobOptions,
+    JobOutcome, JobResult, Queue, QueueName, Report, Result, RetryPolicy, Worker, WorkerBuilder,
+    WorkerHandle, WorkerStats, async_trait, config, context, dead_letter, driver, error, job,
+    queue, registry, retry, shutdown_signal, telemetry, worker,
 };
 pub use goqueue_macros::Job;
 

@@ -47,14 +47,17 @@ impl fmt::Debug for Registration {
 
 inventory::collect!(Registration);
 
+/// Decodes inside the future: layers make it while they hold their lock.
 fn decode_and_run<T: Handler>(cx: JobContext) -> BoxFuture<'static, JobResult> {
-    match serde_json::from_str::<T>(cx.payload().get()) {
-        Ok(job) => Box::pin(job.handle(cx)),
-        Err(error) => {
-            let error = format!("the payload is no `{}`: {error}", T::NAME);
-            Box::pin(std::future::ready(Err(JobError::undecodable(error))))
+    Box::pin(async move {
+        match serde_json::from_str::<T>(cx.payload().get()) {
+            Ok(job) => job.handle(cx).await,
+            Err(error) => {
+                let error = format!("the payload is no `{}`: {error}", T::NAME);
+                Err(JobError::undecodable(error))
+            }
         }
-    }
+    })
 }
 
 /// The job types of one worker, by name.

@@ -1,14 +1,12 @@
-use tower::Layer;
-
-use super::Trace;
-
 /// Opens a tracing span for every run of every job. See the [module](super) for what is in it.
 ///
 /// It belongs outermost: what the other layers log is then part of the job's span, and what they
 /// answer is the outcome that is recorded.
 #[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
-pub struct TraceLayer {}
+pub struct TraceLayer {
+    #[cfg(feature = "opentelemetry")]
+    pub(super) links: bool,
+}
 
 impl TraceLayer {
     /// The layer.
@@ -16,12 +14,14 @@ impl TraceLayer {
     pub fn new() -> Self {
         Self::default()
     }
-}
 
-impl<S> Layer<S> for TraceLayer {
-    type Service = Trace<S>;
-
-    fn layer(&self, inner: S) -> Trace<S> {
-        Trace { inner }
+    /// Starts a trace of its own with each run and links it to the enqueuer's, instead of going on
+    /// with that. Better for jobs that run long after their enqueueing, and for one enqueuer of very
+    /// many jobs, whose trace would become too long to read.
+    #[cfg(feature = "opentelemetry")]
+    #[must_use]
+    pub fn linked(mut self) -> Self {
+        self.links = true;
+        self
     }
 }
