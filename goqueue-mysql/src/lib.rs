@@ -1,0 +1,42 @@
+//! The MySQL and MariaDB driver of goqueue.
+//!
+//! Jobs are rows. A job that is delayed, waits for a retry or is running is a row that is not
+//! visible yet, so one number per job, `visible_after`, is the whole state machine; workers take
+//! visible rows with `FOR UPDATE SKIP LOCKED` and never wait for each other. MySQL 8.0 and later,
+//! MariaDB 10.6 and later.
+//!
+//! Programs use it through the facade crate `goqueue`, feature `mysql`, and a URL such as
+//! `mysql://user:password@host:3306/database`. [`EnqueueIn`] stores jobs inside your own
+//! transaction; [`MysqlDriver::with_pool`] shares your pool; [`MysqlDeadLetters`] keeps the dead
+//! letters of any driver.
+
+mod clock;
+mod config;
+mod connections;
+mod dead_letters;
+mod driver;
+mod error;
+mod floors;
+mod hash;
+mod inspect;
+mod lanes;
+mod maintain;
+mod migrate;
+#[cfg(test)]
+mod plans;
+mod push;
+mod reserve;
+mod row;
+mod settle;
+mod shared;
+mod sql;
+mod transaction;
+mod unique;
+mod wakeups;
+
+pub use config::{MysqlConfig, connect};
+pub use dead_letters::MysqlDeadLetters;
+pub use driver::{MAX_PAYLOAD, MysqlDriver};
+pub use migrate::{Migrated, migrate};
+pub use sqlx;
+pub use transaction::{EnqueueIn, EnqueueInTransaction};

@@ -1,0 +1,3 @@
+-- Removes lanes without jobs. Uses the primary key; the lanes are locked.
+-- {lanes}: (queue = 'queue' AND ordering_key = x'key') OR …
+DELETE FROM {prefix}_lanes WHERE {lanes};

@@ -1,0 +1,3 @@
+-- Frees the unique keys of purged jobs, held or not. Uses the primary key.
+-- {keys}: (queue = 'queue' AND unique_key = x'key' AND id = x'id') OR …
+DELETE FROM {prefix}_unique_keys WHERE {keys};

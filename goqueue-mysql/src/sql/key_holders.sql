@@ -1,0 +1,3 @@
+-- Who has these unique keys. Uses the primary key; the rows are locked already.
+-- {keys}: (queue = 'queue' AND unique_key = x'key') OR …
+SELECT queue, unique_key, id FROM {prefix}_unique_keys WHERE {keys} FOR UPDATE;

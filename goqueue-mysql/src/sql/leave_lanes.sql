@@ -1,0 +1,3 @@
+-- Takes jobs that have ended out of their lanes. Uses the primary key.
+-- {places}: (queue = 'queue' AND ordering_key = x'key' AND seq = n) OR …
+DELETE FROM {prefix}_lane_jobs WHERE {places};

@@ -1,0 +1,2 @@
+-- Lets the next one have the named lock.
+SELECT RELEASE_LOCK('{lock}');

@@ -1,0 +1,3 @@
+-- Which job may run in each lane, without locking anything. Uses the primary key.
+-- {lanes}: (queue = 'queue' AND ordering_key = x'key') OR …
+SELECT queue, ordering_key, seq FROM {prefix}_lanes WHERE {lanes};

@@ -1,0 +1,3 @@
+-- Locks the lanes that nobody is moving on. Uses the primary key.
+-- {lanes}: (queue = 'queue' AND ordering_key = x'key') OR …
+SELECT queue, ordering_key, seq FROM {prefix}_lanes WHERE {lanes} FOR UPDATE SKIP LOCKED;

@@ -1,0 +1,416 @@
+//! Servers and lines that break, pools that run out, rows that goqueue did not write.
+
+mod support;
+
+use std::time::Duration;
+
+use goqueue_core::{
+    Error, Handler, Job, JobContext, JobResult, Queue, Worker,
+    driver::{Driver, JobState, LeaseOutcome, PageRequest, Selection, Settlement, Verdict},
+};
+use goqueue_mysql::{MysqlDriver, sqlx::mysql::MySqlPoolOptions};
+use serde::{Deserialize, Serialize};
+use support::*;
+use tokio::time::{Instant, sleep};
+
+#[derive(Serialize, Deserialize)]
+struct Good {
+    n: u32,
+}
+
+impl Job for Good {
+    const NAME: &'static str = "good";
+    const QUEUE: &'static str = "q";
+}
+
+impl Handler for Good {
+    async fn handle(self, _cx: JobContext) -> JobResult {
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_died_while_idle_are_replaced_unseen() {
+    let database = Database::new().await;
+    let driver = database.driver().await;
+    push(&driver, vec![job("q", "1")]).await;
+    sleep(Duration::from_millis(600)).await;
+    let killed = database
+        .rows(&format!(
+            "SELECT id FROM information_schema.processlist WHERE db = '{}' AND command = 'Sleep'",
+            database.name
+        ))
+        .await;
+    assert!(!killed.is_empty());
+    for row in &killed {
+        use goqueue_mysql::sqlx::Row;
+        let id: i64 = row.try_get_unchecked(0).unwrap();
+        database.run(&format!("KILL {id}")).await;
+    }
+    push(&driver, vec![job("q", "2")]).await;
+    assert_eq!(bodies(&driver, 9).await, ["1", "2"]);
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exhausted_pool_is_named_as_such() {
+    let database = Database::new().await;
+    let settings = "[mysql]\nmax_connections = 1\nacquire_timeout = \"300ms\"";
+    let driver = MysqlDriver::connect(&database.config_with(settings))
+        .await
+        .unwrap();
+    // Its one connection waits for a row lock.
+    let pool = database.pool().await;
+    let mut tx = pool.begin().await.unwrap();
+    goqueue_mysql::sqlx::raw_sql(
+        "INSERT INTO goqueue_unique_keys VALUES ('q', 'k', REPEAT('x', 16), 0, 0)",
+    )
+    .execute(&mut *tx)
+    .await
+    .unwrap();
+    let waits = driver.clone();
+    let waits = tokio::spawn(async move { waits.push(vec![unique("k", Duration::ZERO)]).await });
+    sleep(Duration::from_millis(300)).await;
+    let error = driver.push(vec![job("q", "x")]).await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    for part in [
+        "pool is exhausted",
+        "all of its 1 connections",
+        "mysql.max_connections",
+    ] {
+        assert!(error.to_string().contains(part), "{error}");
+    }
+    tx.rollback().await.unwrap();
+    waits.await.unwrap().unwrap();
+    push(&driver, vec![job("q", "x")]).await;
+
+    let small = MySqlPoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(Duration::from_millis(300));
+    let small = small.connect_with(database.options()).await.unwrap();
+    let given = MysqlDriver::with_pool(small.clone(), &database.config())
+        .await
+        .unwrap();
+    let held = small.acquire().await.unwrap();
+    let error = given.ping().await.unwrap_err();
+    assert!(
+        error.is_transient() && error.to_string().contains("pool is exhausted"),
+        "{error}"
+    );
+    drop(held);
+    given.ping().await.unwrap();
+    small.close().await;
+    let error = given.ping().await.unwrap_err();
+    assert!(matches!(error, Error::Closed { .. }), "{error:?}");
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unreachable_server_is_not_called_an_exhausted_pool() {
+    let mut server = Server::start().await;
+    let database = Database::on(&server.url()).await;
+    let driver = database.driver().await;
+    let pool = MySqlPoolOptions::new()
+        .acquire_timeout(Duration::from_millis(500))
+        .connect_with(database.options())
+        .await
+        .unwrap();
+    let given = MysqlDriver::with_pool(pool, &database.config())
+        .await
+        .unwrap();
+    server.kill();
+    for driver in [&driver, &given] {
+        let error = driver.ping().await.unwrap_err();
+        assert!(error.is_transient(), "{error}");
+        let error = driver.ping().await.unwrap_err();
+        assert!(
+            error.is_transient() && error.to_string().contains("refused"),
+            "{error}"
+        );
+        assert!(!error.to_string().contains("exhausted"), "{error}");
+    }
+    server.resume().await;
+    push(&driver, vec![job("q", "x")]).await;
+    assert_eq!(bodies(&given, 1).await, ["x"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_frozen_server_is_given_up_and_found_again() {
+    let server = Server::start().await;
+    let database = Database::on(&server.url()).await;
+    let settings = "[mysql]\nanswer_timeout = \"400ms\"\nacquire_timeout = \"400ms\"";
+    let driver = MysqlDriver::connect(&database.config_with(settings))
+        .await
+        .unwrap();
+    push(&driver, vec![job("q", "1"), job("q", "2")]).await;
+    let jobs = take(&driver, 1).await;
+    server.signal("STOP");
+    let since = Instant::now();
+    let settlement = Settlement {
+        lease: jobs[0].lease.clone(),
+        verdict: Verdict::Ack,
+    };
+    let error = driver.settle(vec![settlement.clone()]).await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    let request = waiting("q", 1, Duration::from_secs(20));
+    let cancel = request.cancel.clone();
+    let waiter = driver.clone();
+    let waits = tokio::spawn(async move { waiter.reserve(request).await });
+    sleep(Duration::from_millis(100)).await;
+    cancel.cancel();
+    let stopped = waits.await.unwrap();
+    assert!(stopped.is_err() || stopped.unwrap().is_empty());
+    assert!(
+        since.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        since.elapsed()
+    );
+    server.signal("CONT");
+    // Whether the first try came through is not known; the second cannot do harm.
+    sleep(Duration::from_millis(300)).await;
+    driver.settle(vec![settlement.clone()]).await.unwrap();
+    assert_eq!(
+        driver.settle(vec![settlement]).await.unwrap(),
+        [LeaseOutcome::Lost]
+    );
+    let (ready, _, running, _) = counts(&driver).await;
+    assert_eq!(ready + running, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_takes_no_writes_is_waited_for() {
+    let server = Server::start().await;
+    let database = Database::on(&server.url()).await;
+    let driver = database.driver().await;
+    database.run("CREATE USER app").await;
+    database
+        .run(&format!("GRANT ALL ON {}.* TO app", database.name))
+        .await;
+    let url = database.url().replace("root@", "app@");
+    let config = goqueue_core::Config::default().with_driver(&*url);
+    let app = MysqlDriver::connect(&config).await.unwrap();
+    database.run("SET GLOBAL read_only = 1").await;
+    let error = app.push(vec![job("q", "x")]).await.unwrap_err();
+    assert!(
+        error.is_transient() && error.to_string().contains("read-only"),
+        "{error}"
+    );
+    database.run("SET GLOBAL read_only = 0").await;
+    push(&app, vec![job("q", "x")]).await;
+    assert_eq!(bodies(&driver, 1).await, ["x"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_that_is_lost_is_never_a_success() {
+    let server = Server::start().await;
+    let database = Database::on(&server.url()).await;
+    let direct = database.driver().await;
+    let proxy = Proxy::to(server.port()).await;
+    let config = goqueue_core::Config::default().with_driver(&*database.url_through(proxy.port));
+    let driver = MysqlDriver::connect(&config).await.unwrap();
+    push(&driver, vec![job("q", "1")]).await;
+    let jobs = take(&driver, 1).await;
+
+    proxy.lose_replies();
+    let error = driver.push(vec![job("q", "2")]).await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    proxy.restore();
+    let (ready, ..) = counts(&direct).await;
+    assert!(ready <= 1);
+
+    // Warm up a connection, then lose the answer to an ack that came through.
+    driver.ping().await.unwrap();
+    proxy.lose_replies();
+    let settlement = Settlement {
+        lease: jobs[0].lease.clone(),
+        verdict: Verdict::Ack,
+    };
+    let error = driver.settle(vec![settlement.clone()]).await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    proxy.restore();
+    sleep(Duration::from_millis(200)).await;
+    assert_eq!(
+        driver.settle(vec![settlement]).await.unwrap(),
+        [LeaseOutcome::Lost]
+    );
+
+    proxy.cut();
+    assert!(driver.ping().await.unwrap_err().is_transient());
+    proxy.restore();
+    driver.ping().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn foreign_rows_block_nothing_and_die_with_their_bytes() {
+    let database = Database::new().await;
+    let driver = database.driver().await;
+    let queue_handle = Queue::new(driver.clone());
+    let foreign = "INSERT INTO goqueue_jobs (queue, id, visible_after, body, ordering_key) VALUES ";
+    // No envelope, nothing at all, an unknown id, keys of which no other table knows.
+    database
+        .run(&format!(
+            "{foreign} ('q', REPEAT('a', 16), 0, x'ff00fe', NULL)"
+        ))
+        .await;
+    database
+        .run(&format!("{foreign} ('q', REPEAT('b', 16), -5, '', NULL)"))
+        .await;
+    database
+        .run(&format!("{foreign} ('q', '', 1, '[1]', 'lane')"))
+        .await;
+    database
+        .run(&format!("{foreign} ('q', 'short', 1, '{{}}', 'lane')"))
+        .await;
+    database
+        .run("INSERT INTO goqueue_lanes VALUES ('q', 'gone', 999999)")
+        .await;
+    database
+        .run("INSERT INTO goqueue_queues VALUES ('no queue!')")
+        .await;
+    for n in 0..5 {
+        queue_handle
+            .enqueue(Good { n })
+            .ordering_key("gone")
+            .await
+            .unwrap();
+    }
+    // The lane whose job is gone is mended by upkeep.
+    driver.maintain(&[queue("q")]).await.unwrap();
+    let mut reservations = 0;
+    for _ in 0..2 {
+        let worker = Worker::builder(&queue_handle)
+            .only_registered()
+            .register::<Good>();
+        let report = worker.build().unwrap().drain().await.unwrap();
+        reservations += report.finished;
+        // So is a job that waits for its turn in a lane that is not there.
+        driver.maintain(&[queue("q")]).await.unwrap();
+    }
+    assert!(reservations < 20, "{reservations}");
+    assert_eq!(counts(&driver).await, (0, 0, 0, 4));
+    let inspect = driver.inspect().unwrap();
+    let letters = inspect
+        .dead_letters(&queue("q"), PageRequest::first(9))
+        .await
+        .unwrap()
+        .items;
+    let mut bodies: Vec<_> = letters.iter().map(|letter| &letter.body[..]).collect();
+    bodies.sort_unstable();
+    assert_eq!(bodies, [&b""[..], b"[1]", b"{}", b"\xff\x00\xfe"]);
+    assert!(letters.iter().all(|letter| !letter.error.is_empty()));
+    assert_eq!(inspect.queues().await.unwrap(), [queue("q")]);
+    inspect
+        .delete_dead(&queue("q"), Selection::All)
+        .await
+        .unwrap();
+    database.is_empty().await;
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_deleted_by_hand_leave_no_key_stuck() {
+    let database = Database::new().await;
+    let driver = database.driver().await;
+    push(
+        &driver,
+        ["1", "2", "3"].map(|body| ordered("k", body)).into(),
+    )
+    .await;
+    assert_eq!(bodies(&driver, 9).await, ["1"]);
+    database
+        .run("DELETE FROM goqueue_jobs WHERE body IN ('1', '2')")
+        .await;
+    assert_eq!(bodies(&driver, 9).await, [""; 0]);
+    for _ in 0..2 {
+        driver.maintain(&[queue("q")]).await.unwrap();
+    }
+    let jobs = take(&driver, 9).await;
+    assert_eq!(bodies_of(&jobs), ["3"]);
+    ack(&driver, &jobs[0]).await;
+    database.is_empty().await;
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn retention_removes_old_letters_and_free_keys() {
+    let database = Database::new().await;
+    let config = database.config_with("[dead_letter]\nretention = \"300ms\"");
+    let driver = MysqlDriver::connect(&config).await.unwrap();
+    push(
+        &driver,
+        vec![
+            job("q", "1"),
+            unique("k", Duration::from_millis(200)),
+            job("other", "2"),
+        ],
+    )
+    .await;
+    let jobs = take(&driver, 9).await;
+    for job in &jobs {
+        end(&driver, job, dead()).await;
+    }
+    let other = driver.reserve(request("other", 1)).await.unwrap();
+    end(&driver, &other[0], dead()).await;
+    assert_eq!(driver.maintain(&[queue("q")]).await.unwrap().purged, 0);
+    sleep(Duration::from_millis(350)).await;
+    let done = driver.maintain(&[queue("q")]).await.unwrap();
+    assert_eq!(done.purged, 2);
+    assert!(done.next > Duration::from_secs(5), "{done:?}");
+    // Only the queues that it was asked for.
+    assert_eq!(
+        database
+            .number("SELECT COUNT(*) FROM goqueue_dead_letters")
+            .await,
+        1
+    );
+    assert_eq!(
+        database
+            .number("SELECT COUNT(*) FROM goqueue_unique_keys")
+            .await,
+        0
+    );
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_closed_driver_ends_its_waits_and_takes_no_calls() {
+    let database = Database::new().await;
+    let driver = database.driver().await;
+    let waiter = driver.clone();
+    let waits = tokio::spawn(async move {
+        waiter
+            .reserve(waiting("q", 1, Duration::from_secs(20)))
+            .await
+    });
+    sleep(Duration::from_millis(200)).await;
+    let since = Instant::now();
+    driver.close().await.unwrap();
+    assert!(since.elapsed() < Duration::from_secs(1));
+    assert!(waits.await.unwrap().unwrap().is_empty());
+    let error = driver.push(vec![job("q", "x")]).await.unwrap_err();
+    assert!(
+        matches!(error, Error::Closed { driver: "mysql" }),
+        "{error:?}"
+    );
+    let inspect = driver.inspect().unwrap();
+    let error = inspect
+        .peek(&queue("q"), JobState::Ready, PageRequest::first(1))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, Error::Closed { .. }), "{error:?}");
+    database.drop().await;
+}
+
+#[test]
+fn a_driver_outlives_its_runtime() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (database, driver) = runtime.block_on(async {
+        let database = Database::new().await;
+        let driver = database.driver().await;
+        push(&driver, vec![job("q", "x")]).await;
+        (database, driver)
+    });
+    runtime.block_on(database.drop());
+    drop(runtime);
+    drop(driver);
+}

@@ -1,0 +1,118 @@
+-- Ends leases of one queue, each as its verdict says.
+--
+-- KEYS  1 running  2 leases, and, unless all are plain acks:
+--       3 ready  4 scheduled  5 waiting  6 lanes  7 parked  8 parked_due  9 unique  10 holds
+--       11 dead  12 dead_order  13 dead_age
+-- ARGV  1 channel  2 number of plain acks (of jobs without a key), then their leases: id (16 bytes)
+--       and token (8); then for each other lease four values: verdict, lease, and
+--       'ack'      '', ''
+--       'retry'    delay (milliseconds), the error with its length in front or ''
+--       'release'  delay (milliseconds), ''
+--       'dead'     '', the reason and the error, each with its length in front
+-- Returns the positions, from 1, of those that are lost.
+local running, leases = KEYS[1], KEYS[2]
+local plain = tonumber(ARGV[2])
+local lost = {}
+local looks_again = #KEYS > 2 and waiting_until(KEYS[5])
+
+-- As in reserve.lua: they change nothing, and let a server that is out of memory be emptied.
+redis.call('HDEL', running, '')
+redis.call('ZREM', leases, '')
+
+if plain > 0 then
+  if redis.call('ZREM', leases, unpack(ARGV, 3, plain + 2)) < plain then
+    local seen = {}
+    for i = 1, plain do
+      local lease = ARGV[i + 2]
+      if seen[lease] or redis.call('HEXISTS', running, lease) == 0 then
+        lost[#lost + 1] = i
+      end
+      seen[lease] = true
+    end
+  end
+  redis.call('HDEL', running, unpack(ARGV, 3, plain + 2))
+end
+if #KEYS == 2 then
+  return lost
+end
+
+local ready, scheduled, waiting, lanes = KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local parked, parked_due, unique, holds = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
+local dead, dead_order, dead_age = KEYS[11], KEYS[12], KEYS[13]
+local channel = ARGV[1]
+local now = clock()
+local first_due, front = math.huge, {}
+
+local function finish(job)
+  if job.unique then
+    release_unique(unique, holds, job.unique, job.id, now)
+  end
+  if job.ordering then
+    local due = leave_lane(lanes, parked, parked_due, ready, scheduled, job.ordering, now)
+    first_due = math.min(first_due, due or math.huge)
+  end
+end
+
+local function again(job, delay, attempts, flags, error)
+  local due = delay > 0 and now + delay + 1 or now
+  first_due = math.min(first_due, due)
+  local record = struct.pack('>BI6', 1, due) .. job.id
+    .. struct.pack('>I4B', attempts, flags) .. job.keys .. error .. job.body
+  return record, due
+end
+
+local verdicts = {
+  ack = function() end,
+  retry = function(job, delay, error)
+    local flags = job.flags % 4 + (error ~= '' and 4 or 0)
+    local record, due = again(job, tonumber(delay), job.attempts + 1, flags, error)
+    if due > now then
+      redis.call('ZADD', scheduled, due, record)
+    else
+      redis.call('RPUSH', ready, record)
+    end
+  end,
+  release = function(job, delay, _, record)
+    delay = tonumber(delay)
+    if delay > 0 then
+      local due = now + delay + 1
+      first_due = math.min(first_due, due)
+      redis.call('ZADD', scheduled, due, struct.pack('>BI6', 1, due) .. string.sub(record, 8))
+    else
+      first_due = math.min(first_due, now)
+      front[#front + 1] = record
+    end
+  end,
+  dead = function(job, _, why)
+    redis.call('HSET', dead, job.id, struct.pack('>BI4I6', 1, job.attempts + 1, now) .. why
+      .. struct.pack('B', job.flags % 4) .. job.keys .. job.body)
+    redis.call('ZADD', dead_order, 0, job.id)
+    redis.call('ZADD', dead_age, now, job.id)
+  end,
+}
+
+local position = plain
+for i = plain + 3, #ARGV, 4 do
+  position = position + 1
+  local verdict, lease = ARGV[i], ARGV[i + 1]
+  local record = redis.call('HGET', running, lease)
+  if record and is_record(record) then
+    local job = split(record)
+    -- What adds comes before what removes: whatever stops the script, no job is lost.
+    verdicts[verdict](job, ARGV[i + 2], ARGV[i + 3], record)
+    redis.call('HDEL', running, lease)
+    redis.call('ZREM', leases, lease)
+    if verdict == 'ack' or verdict == 'dead' then
+      finish(job)
+    end
+  else
+    lost[#lost + 1] = position
+  end
+end
+
+-- In front of the queue, and among themselves in the order they were given back.
+for i = #front, 1, -1 do
+  redis.call('LPUSH', ready, front[i])
+end
+wake(waiting, channel, looks_again, first_due)
+return lost
