@@ -125,7 +125,9 @@ async fn prepare(connection: &mut MySqlConnection, settings: &MysqlConfig) -> Re
     answer.map_err(|fault| fault.during("connect"))
 }
 
-fn capabilities(max_packet: usize) -> Capabilities {
+/// What the driver can do on a server whose `max_allowed_packet` is this many bytes.
+#[must_use]
+pub fn capabilities(max_packet: usize) -> Capabilities {
     let max_payload = MAX_PAYLOAD.min(max_packet.saturating_sub(PACKET_OVERHEAD));
     Capabilities {
         driver: NAME,

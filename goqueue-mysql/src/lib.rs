@@ -10,6 +10,11 @@
 //! transaction; [`MysqlDriver::with_pool`] shares your pool; [`MysqlDeadLetters`] keeps the dead
 //! letters of any driver.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
+mod claim;
 mod clock;
 mod config;
 mod connections;
@@ -30,13 +35,14 @@ mod row;
 mod settle;
 mod shared;
 mod sql;
+mod token;
 mod transaction;
 mod unique;
 mod wakeups;
 
 pub use config::{MysqlConfig, connect};
 pub use dead_letters::MysqlDeadLetters;
-pub use driver::{MAX_PAYLOAD, MysqlDriver};
+pub use driver::{MAX_PAYLOAD, MysqlDriver, capabilities};
 pub use migrate::{Migrated, migrate};
 pub use sqlx;
 pub use transaction::{EnqueueIn, EnqueueInTransaction};

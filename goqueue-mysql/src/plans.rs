@@ -86,7 +86,7 @@ impl Tables {
         drop(values);
         let mut plan = Vec::new();
         for statement in statements.split(';').filter(|text| !text.trim().is_empty()) {
-            let text = format!("EXPLAIN {statement}");
+            let text = format!("EXPLAIN FORMAT=TRADITIONAL {statement}");
             let rows = sqlx::raw_sql(AssertSqlSafe(text))
                 .fetch_all(&mut self.connection)
                 .await;

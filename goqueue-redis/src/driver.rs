@@ -32,7 +32,8 @@ pub(crate) const BATCH: BatchLimits = BatchLimits {
     bytes: 4 * 1024 * 1024,
 };
 
-static CAPABILITIES: Capabilities = Capabilities {
+/// What the driver can do, on any server.
+pub static CAPABILITIES: Capabilities = Capabilities {
     driver: NAME,
     durable: true,
     clock: Clock::Server,

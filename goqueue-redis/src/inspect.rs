@@ -1,8 +1,8 @@
-use std::{fmt, str::FromStr, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use goqueue_core::{
-    Error, JobId, QueueName, Result,
+    JobId, QueueName, Result,
     driver::{
         DeadLetterInfo, Inspect, JobInfo, JobState, Page, PageRequest, QueueStats, Selection,
     },
@@ -13,6 +13,7 @@ use crate::{
     driver::{BATCH, Inner},
     error::Operation,
     letter,
+    page::{PAGE, TimeCursor, cursor, limit_of},
     record::{Record, array, id_from},
     reply::{List, Reply},
     scripts::{
@@ -20,8 +21,6 @@ use crate::{
     },
 };
 
-/// The most items of a page, and of one call that steers.
-const PAGE: usize = 1_000;
 /// The most passes of upkeep before a look, so that a huge backlog does not keep it for long.
 const PASSES: usize = 64;
 
@@ -351,43 +350,6 @@ impl Inner {
     }
 }
 
-/// A place in a listing by time: the time, and how many of that time were listed of each set.
-#[derive(Clone, Copy)]
-struct TimeCursor {
-    time: u64,
-    passed: [u64; 2],
-}
-
-impl TimeCursor {
-    fn after(before: Option<Self>, time: u64, set: usize) -> Self {
-        let mut at = before.filter(|at| at.time == time).unwrap_or(Self {
-            time,
-            passed: [0, 0],
-        });
-        at.passed[set] += 1;
-        at
-    }
-}
-
-impl FromStr for TimeCursor {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let mut parts = text.split('.').map(|part| part.parse().map_err(|_| ()));
-        let mut part = || parts.next().unwrap_or(Err(()));
-        Ok(Self {
-            time: part()?,
-            passed: [part()?, part()?],
-        })
-    }
-}
-
-impl fmt::Display for TimeCursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.time, self.passed[0], self.passed[1])
-    }
-}
-
 fn entry(list: &mut List) -> Result<(u64, usize, bytes::Bytes)> {
     let time = list.count()?;
     let set = usize::from(list.count()? == 2);
@@ -413,24 +375,4 @@ fn bytes_of(items: &[JobInfo]) -> usize {
 
 fn id_of(bytes: &[u8]) -> JobId {
     id_from(array(bytes, 0).unwrap_or_default())
-}
-
-fn cursor<T: FromStr>(text: &str) -> Result<T> {
-    text.parse().map_err(|_| Error::Invalid {
-        what: "page cursor",
-        given: text.into(),
-        allowed: "the `next` of the page before, as it was given",
-    })
-}
-
-fn limit_of(page: &PageRequest) -> Result<usize> {
-    if page.limit == 0 {
-        let (setting, given) = ("limit", "0".into());
-        return Err(Error::InvalidSetting {
-            setting,
-            given,
-            allowed: "1 or more",
-        });
-    }
-    Ok(page.limit.min(PAGE))
 }

@@ -29,6 +29,7 @@ mod inspect;
 mod keys;
 mod letter;
 mod maintain;
+mod page;
 mod push;
 mod record;
 mod registry;
@@ -41,4 +42,4 @@ mod wake;
 
 pub use config::{MAX_PREFIX, RedisConfig, SCHEMES, connect};
 pub use dead_letters::RedisDeadLetters;
-pub use driver::RedisDriver;
+pub use driver::{CAPABILITIES, RedisDriver};

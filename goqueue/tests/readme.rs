@@ -29,7 +29,9 @@ fn the_driver_table_is_current() {
 
 fn driver_table() -> String {
     let memory = goqueue::memory::MemoryDriver::new();
-    let drivers = [memory.capabilities()];
+    // As large as servers have it on their own, or larger.
+    let mysql = goqueue_mysql::capabilities(64 << 20);
+    let drivers = [memory.capabilities(), &goqueue_redis::CAPABILITIES, &mysql];
 
     let mut table = String::from("|");
     for driver in &drivers {

@@ -15,6 +15,9 @@ use xtask::{check, echo, redis_cluster, services, session};
 
 use crate::cli::{CheckArgs, Cli, Task};
 
+/// How many tests of one program run at a time, as the test harness reads it.
+const TEST_THREADS: &str = "RUST_TEST_THREADS";
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match dispatch(Cli::parse().task).await {
@@ -51,6 +54,11 @@ async fn test(args: &[String]) -> Result<u8, Box<dyn Error>> {
         .args(["test", "--no-fail-fast"])
         .args(args)
         .current_dir(workspace.root());
+    // Tests against a service wait far more than they work, so more of them than there are
+    // processors can run at a time.
+    if env::var_os(TEST_THREADS).is_none() {
+        command.env(TEST_THREADS, "8");
+    }
     run(
         "cargo test",
         needed.collect(),

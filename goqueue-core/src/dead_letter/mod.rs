@@ -100,6 +100,30 @@ pub struct DeadLetter {
     pub body: Bytes,
 }
 
+impl DeadLetter {
+    /// A letter of a job whose stored bytes are `body`, with no name, for testing a sink.
+    #[must_use]
+    pub fn new(
+        id: JobId,
+        queue: QueueName,
+        reason: DeadReason,
+        error: impl Into<String>,
+        body: Bytes,
+    ) -> Self {
+        let (name, error, attempts, died_at) = (None, error.into(), 1, 0);
+        Self {
+            id,
+            name,
+            queue,
+            reason,
+            error,
+            attempts,
+            died_at,
+            body,
+        }
+    }
+}
+
 /// A place for dead letters other than the driver's own.
 ///
 /// The job is acked only after `store` answered `Ok`; an error is logged and tried again with

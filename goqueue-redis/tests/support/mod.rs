@@ -8,8 +8,8 @@
     reason = "each test binary uses its part, and a test fails by panicking"
 )]
 
+mod buried;
 mod cluster;
-mod dead;
 mod harness;
 mod proxy;
 mod server;
@@ -19,13 +19,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use goqueue_core::{
     Config, JobId, QueueName,
+    dead_letter::DeadReason,
     driver::{Driver, Lease, NewJob, QueueShare, ReserveRequest, Reserved, Settlement, Verdict},
 };
 use goqueue_redis::RedisDriver;
 use tokio_util::sync::CancellationToken;
 
+pub use buried::{Hopeless, letter};
 pub use cluster::Cluster;
-pub use dead::{Hopeless, letter};
 pub use harness::RedisHarness;
 pub use proxy::Proxy;
 pub use server::{Server, free_port};
@@ -75,6 +76,27 @@ pub fn ack(lease: &Lease) -> Settlement {
     Settlement {
         lease: lease.clone(),
         verdict: Verdict::Ack,
+    }
+}
+
+pub fn settled(lease: &Lease, verdict: Verdict) -> Settlement {
+    Settlement {
+        lease: lease.clone(),
+        verdict,
+    }
+}
+
+pub fn retry(delay: Duration) -> Verdict {
+    Verdict::Retry {
+        delay,
+        error: "went wrong".into(),
+    }
+}
+
+pub fn dead(error: &str) -> Verdict {
+    Verdict::Dead {
+        reason: DeadReason::Permanent,
+        error: error.into(),
     }
 }
 
