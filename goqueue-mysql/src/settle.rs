@@ -62,27 +62,29 @@ impl Shared {
             .collect())
     }
 
-    /// Wakes the reservations that wait for a job that is due again at once.
+    /// Wakes the reservations that wait for a job that is due again at once, and makes them look in
+    /// front where it is.
     fn wake_for_ended(
         &self,
         settlements: &[Settlement],
         ends: &[Option<End<'_>>],
         held: &HashSet<u64>,
     ) {
-        let is_ready = |(settlement, end): &(&Settlement, &Option<End<'_>>)| {
-            let is_held = end.is_some_and(|end| held.contains(&end.token.seq));
-            let is_due = match &settlement.verdict {
-                Verdict::Retry { delay, .. } | Verdict::Release { delay } => delay.is_zero(),
-                Verdict::Ack | Verdict::Dead { .. } => false,
-            };
-            is_held && is_due
-        };
-        let ready = settlements.iter().zip(ends).filter(is_ready);
-        let queues: BTreeSet<_> = ready
-            .map(|(settlement, _)| &settlement.lease.queue)
-            .collect();
-        self.floors.forget(queues.iter().copied());
-        self.wakeups.wake(queues);
+        for (Settlement { lease, verdict }, end) in settlements.iter().zip(ends) {
+            if !end.is_some_and(|end| held.contains(&end.token.seq)) {
+                continue;
+            }
+            match verdict {
+                Verdict::Release { delay } if delay.is_zero() => {
+                    self.floors.forget([&lease.queue]);
+                    self.wakeups.wake([&lease.queue]);
+                }
+                Verdict::Retry { delay, .. } if delay.is_zero() => {
+                    self.wakeups.wake([&lease.queue]);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// Writes ends down. Answers which of the jobs were held.

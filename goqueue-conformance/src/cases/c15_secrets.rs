@@ -71,7 +71,7 @@ pub(crate) async fn urls_hide_their_secrets(_: &dyn Harness) {
 }
 
 pub(crate) async fn driver_tables_hide_their_secrets(_: &dyn Harness) {
-    let text = "[redis]\npassword = \"hunter2\"\n[sqs]\nsecret_access_key = \"tok-44\"\n";
+    let text = "[redis]\npassword = \"hunter2\"\n[mysql]\nsecret_access_key = \"tok-44\"\n";
     let config = Config::from_toml(text);
     let config = config.unwrap_or_else(|error| panic!("driver tables are accepted: {error}"));
     shows_none(

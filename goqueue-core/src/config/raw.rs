@@ -28,7 +28,6 @@ pub(super) struct RawConfig {
     memory: Option<Value>,
     redis: Option<Value>,
     mysql: Option<Value>,
-    sqs: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -77,7 +76,6 @@ impl Default for RawConfig {
             memory: None,
             redis: None,
             mysql: None,
-            sqs: None,
         }
     }
 }
@@ -130,7 +128,6 @@ impl TryFrom<RawConfig> for Config {
             ("memory", raw.memory),
             ("redis", raw.redis),
             ("mysql", raw.mysql),
-            ("sqs", raw.sqs),
         ];
         let tables = tables
             .into_iter()

@@ -1,6 +1,6 @@
 //! The README's driver table is made from the drivers' capabilities.
 
-use goqueue::driver::{Capabilities, Clock, Driver, InspectCapability, UniqueCapability};
+use goqueue_core::driver::{Capabilities, Clock, Driver, InspectCapability, UniqueCapability};
 
 const BEGIN: &str = "<!-- drivers: made from each driver's capabilities; a test compares -->\n";
 const END: &str = "<!-- end of drivers -->";
@@ -28,7 +28,7 @@ fn the_driver_table_is_current() {
 }
 
 fn driver_table() -> String {
-    let memory = goqueue::memory::MemoryDriver::new();
+    let memory = goqueue_memory::MemoryDriver::new();
     // As large as servers have it on their own, or larger.
     let mysql = goqueue_mysql::capabilities(64 << 20);
     let drivers = [memory.capabilities(), &goqueue_redis::CAPABILITIES, &mysql];
