@@ -145,9 +145,9 @@ mod tests {
         assert_eq!(app.run().await, 1);
         assert_eq!(app.sent(), ["welcome, ada"]);
 
-        app.test.advance(DAY - Duration::from_millis(1));
+        app.test.advance(DAY - Duration::from_secs(60));
         assert_eq!(app.run().await, 0);
-        app.test.advance(Duration::from_millis(1));
+        app.test.advance(Duration::from_secs(60));
         assert_eq!(app.run().await, 1);
         assert_eq!(app.sent()[1], "ada, please confirm your address");
         assert!(app.test.enqueued::<Remind>().is_empty());
