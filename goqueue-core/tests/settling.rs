@@ -6,13 +6,11 @@ use std::{
     time::Duration,
 };
 
+use goqueue_conformance::wrap::{Around, Wrapped};
 use goqueue_core::{
     Error, Handler, Job, JobContext, JobOutcome, JobResult, Queue, QueueName, Result, Worker,
     async_trait,
-    driver::{
-        Capabilities, Driver, Inspect, Lease, LeaseOutcome, Maintenance, NewJob, PushOutcome,
-        ReserveRequest, Reserved, Settlement, Verdict,
-    },
+    driver::{Driver, LeaseOutcome, Settlement, Verdict},
 };
 use goqueue_memory::MemoryDriver;
 use serde::{Deserialize, Serialize};
@@ -22,28 +20,12 @@ const JOBS: usize = 6;
 
 /// A backend that refuses every call which carries the error `poison`.
 #[derive(Debug)]
-struct Picky(MemoryDriver);
+struct Picky(Arc<dyn Driver>);
 
 #[async_trait]
-impl Driver for Picky {
-    fn capabilities(&self) -> &Capabilities {
-        self.0.capabilities()
-    }
-
-    async fn ping(&self) -> Result<()> {
-        self.0.ping().await
-    }
-
-    async fn push(&self, jobs: Vec<NewJob>) -> Result<Vec<PushOutcome>> {
-        self.0.push(jobs).await
-    }
-
-    async fn reserve(&self, request: ReserveRequest) -> Result<Vec<Reserved>> {
-        self.0.reserve(request).await
-    }
-
-    async fn extend(&self, leases: Vec<Lease>, by: Duration) -> Result<Vec<LeaseOutcome>> {
-        self.0.extend(leases, by).await
+impl Around for Picky {
+    fn inner(&self) -> &Arc<dyn Driver> {
+        &self.0
     }
 
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<LeaseOutcome>> {
@@ -57,18 +39,6 @@ impl Driver for Picky {
             });
         }
         self.0.settle(settlements).await
-    }
-
-    async fn maintain(&self, queues: &[QueueName]) -> Result<Maintenance> {
-        self.0.maintain(queues).await
-    }
-
-    fn inspect(&self) -> Option<&dyn Inspect> {
-        self.0.inspect()
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.0.close().await
     }
 }
 
@@ -94,7 +64,7 @@ impl Handler for Meal {
 
 #[tokio::test(start_paused = true)]
 async fn one_that_is_refused_does_not_cost_the_others_theirs() {
-    let queue = Queue::new(Picky(MemoryDriver::new()));
+    let queue = Queue::new(Wrapped(Picky(Arc::new(MemoryDriver::new()))));
     let jobs = (0..JOBS).map(|n| Meal {
         is_poisoned: n == 2,
     });

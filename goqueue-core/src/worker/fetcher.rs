@@ -36,7 +36,7 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
         };
         shared.stats.load.now(false);
         // Asked before the reservation: what ends during it may have enqueued another job.
-        let was_idle = shared.running.is_empty();
+        let was_idle = mode == Mode::Drain && shared.running.is_empty();
         let request = ReserveRequest {
             queues: schedule.shares(slots.len()),
             max: slots.len(),
