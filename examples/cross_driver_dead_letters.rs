@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use async_trait::async_trait;
-use goqueue::{BoxError, DeadLetter, DeadLetters, Envelope, prelude::*};
+use goqueue::{BoxError, DeadLetter, DeadLetters, Envelope, dead_letter::sink_fn, prelude::*};
 use serde::{Deserialize, Serialize};
 
 /// Fails for good when its row is odd.
@@ -80,19 +80,6 @@ impl DeadLetters for ToQueue {
     }
 }
 
-/// A sink that is a function.
-struct Callback<F>(F);
-
-#[async_trait]
-impl<F> DeadLetters for Callback<F>
-where
-    F: Fn(DeadLetter) -> Result<(), BoxError> + Send + Sync + 'static,
-{
-    async fn store(&self, letter: DeadLetter) -> Result<(), BoxError> {
-        (self.0)(letter)
-    }
-}
-
 /// One sink after the other. An error of the second has both called again, which is why sinks key
 /// on the letter's id.
 struct Both<A, B>(A, B);
@@ -113,13 +100,16 @@ async fn main() -> goqueue::Result<()> {
         .await?;
 
     let failed_once = AtomicBool::new(false);
-    let bell = Callback(move |letter: DeadLetter| {
-        if !failed_once.swap(true, Relaxed) {
-            println!("the bell is broken; its letter is tried again");
-            return Err("the bell is broken".into());
+    let bell = sink_fn(move |letter: DeadLetter| {
+        let works = failed_once.swap(true, Relaxed);
+        async move {
+            if !works {
+                println!("the bell is broken; its letter is tried again");
+                return Err("the bell is broken".into());
+            }
+            println!("bell: {}", letter.error);
+            Ok(())
         }
-        println!("bell: {}", letter.error);
-        Ok(())
     });
     let report = Worker::builder(&jobs)
         .queue("imports", 1)

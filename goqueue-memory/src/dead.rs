@@ -1,6 +1,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::Bound,
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -58,6 +59,19 @@ impl DeadLetters {
 
     pub(crate) fn last_id(&self) -> Option<JobId> {
         self.letters.last_key_value().map(|(id, _)| *id)
+    }
+
+    /// Removes up to `most` letters whose retention is over, and answers how many.
+    pub(crate) fn purge(&mut self, now: Moment, retention: Duration, most: usize) -> usize {
+        let mut purged = 0;
+        while purged < most
+            && let Some((died, id)) = self.first_death()
+            && died.after(retention) <= now
+        {
+            self.remove(id);
+            purged += 1;
+        }
+        purged
     }
 
     /// When the letter that is longest dead died.

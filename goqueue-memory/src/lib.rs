@@ -64,6 +64,7 @@ mod arena;
 mod clock;
 mod config;
 mod dead;
+mod dead_letters;
 mod driver;
 mod inspect;
 mod job;
@@ -82,4 +83,5 @@ mod unique;
 mod wait;
 
 pub use config::{DEFAULT_CAPACITY, MAX_CAPACITY, MemoryConfig, connect};
+pub use dead_letters::MemoryDeadLetters;
 pub use driver::{MemoryDriver, MemoryDriverBuilder};

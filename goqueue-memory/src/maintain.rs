@@ -24,17 +24,8 @@ impl Store {
             done.recovered += promotion.recovered;
             more |= promotion.more | queue.uniques.sweep(now, BOUND);
 
-            let mut purged = 0;
-            while let Some((died, id)) = queue.dead.first_death()
-                && died.after(retention) <= now
-            {
-                if purged == BOUND {
-                    more = true;
-                    break;
-                }
-                queue.dead.remove(id);
-                purged += 1;
-            }
+            let purged = queue.dead.purge(now, retention, BOUND);
+            more |= purged == BOUND;
             let death = queue
                 .dead
                 .first_death()

@@ -10,7 +10,7 @@ use crate::{MysqlDriver, error::Fault};
 /// [`WorkerBuilder::dead_letters`](goqueue_core::WorkerBuilder::dead_letters).
 ///
 /// They are in the same table as those of [`MysqlDriver`], and what looks into that one shows them:
-/// [`queue`](MysqlDeadLetters::driver) with the same configuration.
+/// [`driver`](MysqlDeadLetters::driver) with the same configuration.
 #[derive(Clone)]
 pub struct MysqlDeadLetters(MysqlDriver);
 

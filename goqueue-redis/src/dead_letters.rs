@@ -20,27 +20,30 @@ use crate::{
 ///
 /// ```no_run
 /// # async fn example(queue: goqueue_core::Queue) -> goqueue_core::Result<()> {
-/// use goqueue_core::{Config, Worker};
+/// use goqueue_core::Worker;
 /// use goqueue_redis::RedisDeadLetters;
 ///
-/// let config = Config::default().with_driver("redis://127.0.0.1:6379/1");
-/// let worker = Worker::builder(&queue).dead_letters(RedisDeadLetters::connect(&config).await?);
+/// let sink = RedisDeadLetters::connect("redis://127.0.0.1:6379/1", queue.config()).await?;
+/// let worker = Worker::builder(&queue).dead_letters(sink);
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
 pub struct RedisDeadLetters(RedisDriver);
 
 impl RedisDeadLetters {
-    /// Connects as [`RedisDriver::connect`] does.
+    /// Connects to a URL, with the `[redis]` table of a configuration whose own driver is another.
     ///
     /// # Errors
     /// As for [`RedisDriver::connect`].
-    pub async fn connect(config: &Config) -> Result<Self> {
-        Ok(Self(RedisDriver::connect(config).await?))
+    pub async fn connect(url: impl AsRef<str>, config: &Config) -> Result<Self> {
+        let config = config.clone().with_driver(url.as_ref());
+        Ok(Self(RedisDriver::connect(&config).await?))
     }
 
-    pub(crate) fn on(driver: RedisDriver) -> Self {
-        Self(driver)
+    /// The driver underneath, to list the letters with.
+    #[must_use]
+    pub fn driver(&self) -> &RedisDriver {
+        &self.0
     }
 
     async fn keep(&self, dead: &DeadLetter) -> Result<()> {
@@ -69,6 +72,12 @@ impl RedisDeadLetters {
             .run(&DEAD_STORE, &keys.dead(), &args)
             .await?;
         Ok(())
+    }
+}
+
+impl From<RedisDriver> for RedisDeadLetters {
+    fn from(driver: RedisDriver) -> Self {
+        Self(driver)
     }
 }
 

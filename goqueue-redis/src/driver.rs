@@ -14,7 +14,6 @@ use redis::Cmd;
 use crate::{
     config::Settings,
     connection::{self, Connection},
-    dead_letters::RedisDeadLetters,
     error::{Operation, to_error},
     gate::Gate,
     group::Groups,
@@ -108,12 +107,6 @@ impl RedisDriver {
     #[must_use]
     pub fn eviction_policy(&self) -> Option<&str> {
         self.0.eviction_policy.as_deref()
-    }
-
-    /// The dead letters of this server, as the sink of a worker on another driver.
-    #[must_use]
-    pub fn dead_letter_sink(&self) -> RedisDeadLetters {
-        RedisDeadLetters::on(self.clone())
     }
 }
 

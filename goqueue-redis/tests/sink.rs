@@ -23,7 +23,9 @@ async fn dead_jobs_of_another_driver_arrive_and_can_be_made_jobs_here() {
         server.url()
     ))
     .unwrap();
-    let sink = RedisDeadLetters::connect(&config).await.unwrap();
+    let sink = RedisDeadLetters::connect(server.url(), &config)
+        .await
+        .unwrap();
     let queue_elsewhere = Queue::from_shared(Arc::new(SpecDriver::new()));
     for number in 0..3 {
         queue_elsewhere
@@ -77,7 +79,7 @@ async fn a_letter_stored_twice_is_one_and_old_ones_go() {
     ))
     .unwrap();
     let driver = goqueue_redis::RedisDriver::connect(&config).await.unwrap();
-    let sink = driver.dead_letter_sink();
+    let sink = RedisDeadLetters::from(driver.clone());
     let letter = support::letter("q", "raw bytes that are no envelope").await;
     for _ in 0..2 {
         goqueue_core::DeadLetters::store(&sink, letter.clone())

@@ -12,7 +12,7 @@ use goqueue_core::{
     dead_letter::DeadReason,
     driver::{Driver, Inspect, JobState, PageRequest, Selection, Settlement, UniqueKey, Verdict},
 };
-use goqueue_redis::RedisDriver;
+use goqueue_redis::{RedisDeadLetters, RedisDriver};
 use support::*;
 use tokio::time::{sleep, timeout};
 
@@ -125,8 +125,7 @@ async fn do_everything(driver: &RedisDriver) {
         .await
         .unwrap();
     driver.requeue_dead(&queue, Selection::All).await.unwrap();
-    driver
-        .dead_letter_sink()
+    RedisDeadLetters::from(driver.clone())
         .store(letter("q", "from elsewhere").await)
         .await
         .unwrap();

@@ -1,5 +1,7 @@
 //! Where jobs go that will not run again.
 
+mod sink_fn;
+
 use std::{fmt, str::FromStr};
 
 use async_trait::async_trait;
@@ -10,6 +12,8 @@ use crate::{
     error::{BoxError, Error},
     job::{JobId, QueueName},
 };
+
+pub use sink_fn::{SinkFn, sink_fn};
 
 /// What a worker does with a job that will not run again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +133,9 @@ impl DeadLetter {
 /// The job is acked only after `store` answered `Ok`; an error is logged and tried again with
 /// backoff while the job's lease is kept. The same letter may come twice when a worker dies between
 /// the two, so an implementation should key on its id.
+///
+/// Each driver's crate has one that keeps letters next to those of its own jobs, for jobs of any
+/// driver; [`sink_fn`] makes one of a function.
 #[async_trait]
 pub trait DeadLetters: Send + Sync + 'static {
     /// Keeps one letter.

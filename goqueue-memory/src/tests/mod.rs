@@ -8,6 +8,7 @@ mod invariants;
 mod lanes;
 mod leases;
 mod reserve;
+mod sink;
 mod testing;
 mod unique;
 mod upkeep;
