@@ -1,8 +1,15 @@
-//! What the layers that limit tell jobs apart by.
+//! What the layers that limit have in common: what they tell jobs apart by, and how long is for ever.
 
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 use goqueue_core::middleware::JobRequest;
+
+/// As long as it says, and no longer than can be added to a time: for a year.
+#[allow(dead_code, reason = "not each of the layers that limit needs it")]
+pub(crate) fn countable(time: Duration) -> Duration {
+    const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+    time.min(A_YEAR)
+}
 
 type KeyOf = dyn Fn(&JobRequest) -> Option<String> + Send + Sync;
 

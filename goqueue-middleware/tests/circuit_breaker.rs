@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::time::Duration;
+
 use common::{Act, SECOND, memory, run, serve};
 use goqueue_middleware::CircuitBreakerLayer;
 
@@ -120,4 +122,53 @@ async fn a_run_that_was_told_to_stop_says_nothing() {
     })
     .await;
     assert_eq!(seen.count("succeeded"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_many_that_wait_one_is_the_trial() {
+    let queue = memory();
+    queue.enqueue(Act::Fail).max_attempts(1).await.unwrap();
+    let layer = CircuitBreakerLayer::new(1, 10 * SECOND);
+    serve(&queue, 1, |worker| worker.layer(layer.clone())).await;
+    // All of them come back in the same moment, fifty at a time, and run for a minute each.
+    queue.enqueue_all(vec![Act::Sleep(60); 200]).await.unwrap();
+    let seen = serve(&queue, 300, |worker| worker.layer(layer)).await;
+    let starts = seconds(&seen.starts());
+    assert_eq!((starts[0], starts.len()), (9, 200), "{starts:?}");
+    assert!(starts[1] >= 69, "one runs until its end: {starts:?}");
+    assert!(seen.attempts().iter().all(|attempt| *attempt == 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn failures_from_before_it_opened_do_not_open_it_again() {
+    let queue = memory();
+    // Two that hang for a minute, one that fails at once, and one that closes the circuit again.
+    let slow = queue
+        .enqueue_all([Act::Hang, Act::Hang])
+        .timeout(60 * SECOND);
+    slow.max_attempts(1).await.unwrap();
+    let quick = queue.enqueue(Act::Fail).max_attempts(1).delay(SECOND);
+    quick.await.unwrap();
+    queue
+        .enqueue(Act::Succeed)
+        .delay(20 * SECOND)
+        .await
+        .unwrap();
+    let late = queue.enqueue(Act::Succeed).delay(61 * SECOND);
+    late.await.unwrap();
+    let layer = CircuitBreakerLayer::new(1, 10 * SECOND);
+    let seen = serve(&queue, 100, |worker| worker.layer(layer)).await;
+    assert_eq!(seconds(&seen.starts()), [0, 0, 1, 20, 61]);
+    assert_eq!((seen.count("dead"), seen.count("succeeded")), (3, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn for_ever_is_a_time_too() {
+    let layer = CircuitBreakerLayer::new(1, Duration::MAX);
+    let seen = run([Act::Fail, Act::Succeed], |worker| {
+        worker.concurrency(1).layer(layer)
+    })
+    .await;
+    assert_eq!((seen.count("retried"), seen.count("succeeded")), (1, 0));
+    assert_eq!(seen.count("snoozed"), 2);
 }

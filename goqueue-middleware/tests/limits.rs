@@ -131,3 +131,31 @@ async fn a_limit_of_none_is_a_limit_of_one() {
     .await;
     assert_eq!(seen.starts(), [0, 1500]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn for_ever_is_a_period_too() {
+    let layer = RateLimitLayer::new(1, Duration::MAX);
+    let seen = run([Act::Succeed, Act::Succeed], |worker| worker.layer(layer)).await;
+    assert_eq!(seen.starts().len(), 1);
+    assert_eq!(seen.count("retried"), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_is_free_again_when_the_worker_stops() {
+    let queue = memory();
+    let layer = ConcurrencyLimitLayer::new(1);
+    queue.enqueue(Act::Hang).await.unwrap();
+    let stopped = serve(&queue, 1, |worker| {
+        worker.shutdown_grace(SECOND).layer(layer.clone())
+    })
+    .await;
+    assert_eq!(stopped.count("released"), 1);
+    let inspect = queue.inspect().unwrap();
+    inspect
+        .purge(&"default".to_owned().try_into().unwrap())
+        .await
+        .unwrap();
+    queue.enqueue(Act::Succeed).await.unwrap();
+    let seen = serve(&queue, 1, |worker| worker.layer(layer)).await;
+    assert_eq!((seen.count("succeeded"), seen.count("snoozed")), (1, 0));
+}

@@ -20,12 +20,16 @@ pub(super) enum Circuit {
     Trial,
 }
 
+impl Default for Circuit {
+    fn default() -> Self {
+        Self::Closed { failures: 0 }
+    }
+}
+
 /// Whether a job may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     Run,
-    /// It may, and what becomes of it decides for the others.
-    Try,
     /// Not before this long from now.
     Wait(Duration),
 }
@@ -53,25 +57,25 @@ impl Circuit {
             Circuit::Open { until } if now < until => Admission::Wait(until - now),
             Circuit::Open { .. } => {
                 *self = Circuit::Trial;
-                Admission::Try
+                Admission::Run
             }
             Circuit::Trial => Admission::Wait((rule.open_for / 10).max(Duration::from_millis(100))),
         }
     }
 
-    /// Takes down how a run ended. One that began before the circuit opened says nothing about now.
-    pub(super) fn saw(&mut self, sign: Sign, is_trial: bool, now: Instant, rule: &Rule) -> Change {
+    /// Takes down how a run ended that began after the circuit last opened.
+    pub(super) fn saw(&mut self, sign: Sign, now: Instant, rule: &Rule) -> Change {
         match (&mut *self, sign) {
-            (Circuit::Trial, Sign::Good) if is_trial => {
+            (Circuit::Trial, Sign::Good) => {
                 *self = Circuit::Closed { failures: 0 };
                 Change::Closed
             }
-            (Circuit::Trial, Sign::Bad) if is_trial => {
+            (Circuit::Trial, Sign::Bad) => {
                 let until = now + rule.open_for;
                 *self = Circuit::Open { until };
                 Change::Opened
             }
-            (Circuit::Trial, Sign::None) if is_trial => {
+            (Circuit::Trial, Sign::None) => {
                 // The next job is the trial.
                 *self = Circuit::Open { until: now };
                 Change::None
@@ -106,8 +110,8 @@ mod tests {
 
     fn opened(now: Instant) -> Circuit {
         let mut circuit = Circuit::Closed { failures: 0 };
-        assert_eq!(circuit.saw(Sign::Bad, false, now, &RULE), Change::None);
-        assert_eq!(circuit.saw(Sign::Bad, false, now, &RULE), Change::Opened);
+        assert_eq!(circuit.saw(Sign::Bad, now, &RULE), Change::None);
+        assert_eq!(circuit.saw(Sign::Bad, now, &RULE), Change::Opened);
         circuit
     }
 
@@ -115,10 +119,10 @@ mod tests {
     fn a_success_in_between_keeps_it_closed() {
         let (mut circuit, now) = (Circuit::Closed { failures: 0 }, Instant::now());
         for sign in [Sign::Bad, Sign::Good, Sign::Bad, Sign::None] {
-            assert_eq!(circuit.saw(sign, false, now, &RULE), Change::None);
+            assert_eq!(circuit.saw(sign, now, &RULE), Change::None);
             assert_eq!(circuit.admit(now, &RULE), Admission::Run);
         }
-        assert_eq!(circuit.saw(Sign::Bad, false, now, &RULE), Change::Opened);
+        assert_eq!(circuit.saw(Sign::Bad, now, &RULE), Change::Opened);
     }
 
     #[test]
@@ -127,29 +131,16 @@ mod tests {
         for (sign, change, then) in [
             (Sign::Good, Change::Closed, Admission::Run),
             (Sign::Bad, Change::Opened, Admission::Wait(10 * SECOND)),
-            (Sign::None, Change::None, Admission::Try),
+            (Sign::None, Change::None, Admission::Run),
         ] {
             let mut circuit = opened(now);
             let late = now + 4 * SECOND;
             assert_eq!(circuit.admit(late, &RULE), Admission::Wait(6 * SECOND));
             let due = now + 10 * SECOND;
-            assert_eq!(circuit.admit(due, &RULE), Admission::Try);
+            assert_eq!(circuit.admit(due, &RULE), Admission::Run);
             assert_eq!(circuit.admit(due, &RULE), Admission::Wait(SECOND));
-            assert_eq!(circuit.saw(sign, true, due, &RULE), change);
+            assert_eq!(circuit.saw(sign, due, &RULE), change);
             assert_eq!(circuit.admit(due, &RULE), then);
-        }
-    }
-
-    #[test]
-    fn what_began_before_it_opened_changes_nothing() {
-        let now = Instant::now();
-        for sign in [Sign::Good, Sign::Bad, Sign::None] {
-            let mut circuit = opened(now);
-            assert_eq!(circuit.saw(sign, false, now + SECOND, &RULE), Change::None);
-            let due = now + 10 * SECOND;
-            assert_eq!(circuit.admit(due, &RULE), Admission::Try);
-            assert_eq!(circuit.saw(sign, false, due, &RULE), Change::None);
-            assert_eq!(circuit, Circuit::Trial);
         }
     }
 }

@@ -9,21 +9,31 @@ use tokio::time::Instant;
 
 use super::circuit::{Admission, Change, Circuit, Rule, Sign};
 
-/// The circuits of all keys. One that is closed without failures is not kept.
+/// The circuits of all keys. One that is closed without failures, and that no run has yet to report
+/// to, is not kept.
 #[derive(Clone, Debug)]
 pub(super) struct Circuits(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     rule: Rule,
-    by_key: Mutex<HashMap<String, Circuit>>,
+    by_key: Mutex<HashMap<String, Known>>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    circuit: Circuit,
+    /// Runs that have not ended.
+    runs: usize,
+    /// How often it has opened. A run that began before the last time says nothing about now.
+    opened: u64,
 }
 
 /// A run whose end the circuit has to learn, whatever way it ends.
 pub(super) struct Watch {
     circuits: Circuits,
     key: String,
-    is_trial: bool,
+    opened: u64,
     context: JobContext,
     is_told: bool,
 }
@@ -38,38 +48,34 @@ impl Circuits {
 
     /// Answers how long to stay away when the job may not run.
     pub(super) fn admit(&self, key: &str, context: &JobContext) -> Result<Watch, Duration> {
-        let admission = match self.lock().get_mut(key) {
-            Some(circuit) => circuit.admit(Instant::now(), &self.0.rule),
-            None => Admission::Run,
-        };
-        let is_trial = match admission {
-            Admission::Run => false,
-            Admission::Try => true,
-            Admission::Wait(wait) => return Err(wait),
-        };
+        let mut circuits = self.lock();
+        let known = circuits.entry(key.to_owned()).or_default();
+        if let Admission::Wait(wait) = known.circuit.admit(Instant::now(), &self.0.rule) {
+            return Err(wait);
+        }
+        known.runs += 1;
         Ok(Watch {
             circuits: self.clone(),
             key: key.to_owned(),
-            is_trial,
+            opened: known.opened,
             context: context.clone(),
             is_told: false,
         })
     }
 
-    fn saw(&self, key: &str, sign: Sign, is_trial: bool) {
+    fn saw(&self, key: &str, opened: u64, sign: Sign) {
         let mut circuits = self.lock();
-        let known = circuits.get_mut(key);
-        let change = match (known, sign) {
-            (Some(circuit), _) => circuit.saw(sign, is_trial, Instant::now(), &self.0.rule),
-            (None, Sign::Bad) => {
-                let mut circuit = Circuit::Closed { failures: 0 };
-                let change = circuit.saw(sign, is_trial, Instant::now(), &self.0.rule);
-                circuits.insert(key.to_owned(), circuit);
-                change
-            }
-            (None, Sign::Good | Sign::None) => Change::None,
+        let Some(known) = circuits.get_mut(key) else {
+            return;
         };
-        if circuits.get(key) == Some(&Circuit::Closed { failures: 0 }) {
+        known.runs -= 1;
+        let change = if known.opened == opened {
+            known.circuit.saw(sign, Instant::now(), &self.0.rule)
+        } else {
+            Change::None
+        };
+        known.opened += u64::from(change == Change::Opened);
+        if known.runs == 0 && known.circuit == Circuit::default() {
             circuits.remove(key);
         }
         drop(circuits);
@@ -83,7 +89,7 @@ impl Circuits {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Circuit>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Known>> {
         self.0.by_key.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -91,7 +97,7 @@ impl Circuits {
 impl Watch {
     pub(super) fn saw(mut self, sign: Sign) {
         self.is_told = true;
-        self.circuits.saw(&self.key, sign, self.is_trial);
+        self.circuits.saw(&self.key, self.opened, sign);
     }
 }
 
@@ -107,6 +113,6 @@ impl Drop for Watch {
         } else {
             Sign::Bad
         };
-        self.circuits.saw(&self.key, sign, self.is_trial);
+        self.circuits.saw(&self.key, self.opened, sign);
     }
 }

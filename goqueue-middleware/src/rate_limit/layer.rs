@@ -7,7 +7,7 @@ use std::{
 use tokio::time::Instant;
 
 use super::window::Window;
-use crate::key::{Key, keyed};
+use crate::key::{Key, countable, keyed};
 
 /// The longest that a job over the limit is snoozed. When its turn is further off, it asks again
 /// then.
@@ -54,12 +54,13 @@ struct Windows {
 }
 
 impl RateLimitLayer {
-    /// Starts up to `most` jobs of a key, at least one, in any stretch of time as long as `per`.
+    /// Starts up to `most` jobs of a key, at least one, in any stretch of time as long as `per`, at
+    /// most a year.
     #[must_use]
     pub fn new(most: usize, per: Duration) -> Self {
         Self {
             most: most.max(1),
-            per,
+            per: countable(per),
             key: Key::Name,
             windows: Arc::new(Mutex::new(Windows {
                 by_key: HashMap::new(),
