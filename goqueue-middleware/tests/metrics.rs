@@ -97,6 +97,29 @@ async fn runs_are_counted_by_their_outcome_and_timed() {
     assert_eq!(waits[0], runs);
 }
 
+#[tokio::test(start_paused = true)]
+async fn names_that_nobody_knows_are_one() {
+    let (recorder, handle) = recorder();
+    let _guard = metrics::set_default_local_recorder(recorder);
+    let queue = memory();
+    for number in 0..50 {
+        let stray = queue.enqueue_raw(format!("report-{number}"), "null");
+        stray.max_attempts(1).await.unwrap();
+    }
+    let seen = serve(&queue, 60, with_metrics).await;
+    assert_eq!(seen.count("dead"), 50);
+    let unknown = r#"queue="default",name="unknown""#;
+    assert_eq!(
+        samples(&handle, "goqueue_jobs_started_total"),
+        [format!("{{{unknown}}} 50")]
+    );
+    assert_eq!(
+        samples(&handle, "goqueue_jobs_finished_total"),
+        [format!(r#"{{{unknown},outcome="dead"}} 50"#)]
+    );
+    assert_eq!(samples(&handle, "goqueue_jobs_in_flight").len(), 1);
+}
+
 fn new_job(queue: QueueName, body: &'static str) -> NewJob {
     NewJob {
         id: JobId::new(),

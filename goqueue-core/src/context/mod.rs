@@ -30,6 +30,7 @@ pub struct JobContext(Arc<Inner>);
 struct Inner {
     envelope: Envelope,
     max_attempts: u32,
+    has_handler: bool,
     running: Arc<RunningJob>,
     state: Arc<StateMap>,
     queue: Queue,
@@ -39,6 +40,7 @@ impl JobContext {
     pub(crate) fn new(
         envelope: Envelope,
         max_attempts: u32,
+        has_handler: bool,
         running: Arc<RunningJob>,
         state: Arc<StateMap>,
         queue: Queue,
@@ -46,6 +48,7 @@ impl JobContext {
         Self(Arc::new(Inner {
             envelope,
             max_attempts,
+            has_handler,
             running,
             state,
             queue,
@@ -62,6 +65,13 @@ impl JobContext {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.envelope.name
+    }
+
+    /// Whether this worker knows a handler for that name. Without one the run fails, and a layer that
+    /// keeps something by name does well to take such names together: nobody bounds their number.
+    #[must_use]
+    pub fn has_handler(&self) -> bool {
+        self.0.has_handler
     }
 
     /// The queue this run was reserved from.

@@ -13,6 +13,9 @@ pub struct JobMetrics {
     pub id: JobId,
     /// The job type's name; `None` when the stored bytes could not be read.
     pub name: Option<String>,
+    /// Whether the worker has a handler for that name. Nobody bounds the number of names without
+    /// one, so figures by name should take those together.
+    pub has_handler: bool,
     /// The queue.
     pub queue: QueueName,
     /// Which delivery it was, from 1.

@@ -79,8 +79,11 @@ pub mod metric {
 
     /// Label: the queue.
     pub const QUEUE_LABEL: &str = "queue";
-    /// Label: the job type's name; `unknown` when the stored bytes could not be read.
+    /// Label: the job type's name; [`UNKNOWN`] when a run's worker has no handler of that name, or
+    /// the stored bytes could not be read.
     pub const NAME_LABEL: &str = "name";
+    /// The name in figures of runs whose job type the worker does not know.
+    pub const UNKNOWN: &str = "unknown";
     /// Label: how a run ended, as [`JobOutcome::as_str`](super::JobOutcome::as_str) tells it.
     pub const OUTCOME_LABEL: &str = "outcome";
     /// Label: `ready`, `scheduled`, `running` or `dead`.

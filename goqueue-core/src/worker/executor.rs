@@ -106,9 +106,11 @@ async fn run_decoded(
         .settings
         .retry_of(envelope.retry, envelope.max_attempts);
     let limit = envelope.timeout.or(shared.settings.timeout);
+    let has_handler = shared.has_handler(&envelope.name);
     let context = JobContext::new(
         envelope,
         max_attempts,
+        has_handler,
         Arc::clone(running),
         Arc::clone(&shared.state),
         shared.queue.clone(),
@@ -239,6 +241,7 @@ fn metrics(
     JobMetrics {
         id: running.lease().id,
         name: context.map(|context| context.name().to_owned()),
+        has_handler: context.is_some_and(JobContext::has_handler),
         queue: running.lease().queue.clone(),
         attempt: running.attempt(),
         outcome: decision.outcome,

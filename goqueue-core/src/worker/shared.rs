@@ -19,6 +19,7 @@ pub(super) struct Shared {
     pub(super) queue: Queue,
     pub(super) settings: Settings,
     pub(super) service: JobService,
+    /// Sorted.
     pub(super) job_names: Vec<&'static str>,
     pub(super) state: Arc<StateMap>,
     pub(super) sink: Option<Arc<dyn DeadLetters>>,
@@ -38,6 +39,10 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn driver(&self) -> &dyn Driver {
         &**self.queue.driver()
+    }
+
+    pub(super) fn has_handler(&self, name: &str) -> bool {
+        self.job_names.binary_search(&name).is_ok()
     }
 
     /// Waits until nothing more is to be waited for. A second signal counts only while stopping.

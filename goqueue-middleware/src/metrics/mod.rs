@@ -22,6 +22,9 @@
 //! | `goqueue_worker_reserve_seconds` | gauge | | [`Sampler::worker`] |
 //! | `goqueue_worker_settle_seconds` | gauge | | [`Sampler::worker`] |
 //!
+//! The name of a run is `unknown` when its worker has no handler for it, or its bytes could not be
+//! read: so there are no more names than job types, whatever is enqueued.
+//!
 //! How a run ended is counted once the backend has confirmed it, which a layer does not learn. So
 //! the layer and the callback go together: [`with_metrics`] adds both.
 
@@ -36,7 +39,7 @@ use std::future::Future;
 use goqueue_core::{
     JobResult, WorkerBuilder,
     middleware::JobRequest,
-    telemetry::metric::{IN_FLIGHT, NAME_LABEL, QUEUE_LABEL, STARTED},
+    telemetry::metric::{IN_FLIGHT, NAME_LABEL, QUEUE_LABEL, STARTED, UNKNOWN},
 };
 use metrics::{Gauge, counter, gauge};
 
@@ -61,7 +64,12 @@ impl MetricsLayer {
     where
         F: Future<Output = JobResult> + Send + 'static,
     {
-        let labels = labels(request.queue(), request.name());
+        let name = if request.context().has_handler() {
+            request.name()
+        } else {
+            UNKNOWN
+        };
+        let labels = labels(request.queue(), name);
         counter!(STARTED, &labels).increment(1);
         let running = InFlight::start(gauge!(IN_FLIGHT, &labels));
         let work = run(request);

@@ -1,19 +1,17 @@
 use goqueue_core::{
     JobMetrics,
-    telemetry::metric::{ATTEMPTS, DURATION, FINISHED, OUTCOME_LABEL, WAIT},
+    telemetry::metric::{ATTEMPTS, DURATION, FINISHED, OUTCOME_LABEL, UNKNOWN, WAIT},
 };
 use metrics::{counter, histogram};
 
 use super::labels;
 
-/// The label of jobs whose name could not be read.
-const UNKNOWN: &str = "unknown";
-
 /// Counts how a run ended, how long it took and how long its job had waited. For
 /// [`WorkerBuilder::on_job_complete`](goqueue_core::WorkerBuilder::on_job_complete);
 /// [`with_metrics`](super::with_metrics) adds it.
 pub fn record(run: &JobMetrics) {
-    let name = run.name.as_deref().unwrap_or(UNKNOWN);
+    let name = run.name.as_deref().filter(|_| run.has_handler);
+    let name = name.unwrap_or(UNKNOWN);
     let labels = labels(run.queue.as_str(), name);
     histogram!(DURATION, &labels).record(run.duration);
     histogram!(WAIT, &labels).record(run.wait);
