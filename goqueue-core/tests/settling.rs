@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -10,7 +13,7 @@ use goqueue_conformance::wrap::{Around, Wrapped};
 use goqueue_core::{
     Error, Handler, Job, JobContext, JobOutcome, JobResult, Queue, QueueName, Result, Worker,
     async_trait,
-    driver::{Driver, LeaseOutcome, Settlement, Verdict},
+    driver::{Driver, LeaseOutcome, ReserveRequest, Reserved, Settlement, Verdict},
 };
 use goqueue_memory::MemoryDriver;
 use serde::{Deserialize, Serialize};
@@ -155,4 +158,80 @@ async fn a_handler_that_panics_when_it_is_dropped_costs_no_more_than_its_lease()
         "{:?}",
         started.elapsed()
     );
+}
+
+const LEASE: Duration = Duration::from_secs(10);
+
+/// A backend whose first hand-out of jobs arrives when their leases are over, as for a process that
+/// was frozen meanwhile, and whose first settlement is lost before it arrives.
+#[derive(Debug)]
+struct Late {
+    driver: Arc<dyn Driver>,
+    is_late: AtomicBool,
+    loses: AtomicBool,
+    given: Arc<Mutex<Vec<Verdict>>>,
+}
+
+#[async_trait]
+impl Around for Late {
+    fn inner(&self) -> &Arc<dyn Driver> {
+        &self.driver
+    }
+
+    async fn reserve(&self, request: ReserveRequest) -> Result<Vec<Reserved>> {
+        let jobs = self.driver.reserve(request).await?;
+        if !jobs.is_empty() && self.is_late.swap(false, Ordering::SeqCst) {
+            tokio::time::sleep(2 * LEASE).await;
+        }
+        Ok(jobs)
+    }
+
+    async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<LeaseOutcome>> {
+        if self.loses.swap(false, Ordering::SeqCst) {
+            return Err(Error::Backend {
+                driver: "memory",
+                operation: "settle",
+                transient: true,
+                source: "the line broke".into(),
+            });
+        }
+        let verdicts = settlements.iter().map(|one| one.verdict.clone());
+        self.given.lock().unwrap().extend(verdicts);
+        self.driver.settle(settlements).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_comes_in_after_its_lease_is_not_run_nor_counted() {
+    let given = Arc::default();
+    let queue = Queue::new(Wrapped(Late {
+        driver: Arc::new(MemoryDriver::new()),
+        is_late: AtomicBool::new(true),
+        loses: AtomicBool::new(true),
+        given: Arc::clone(&given),
+    }));
+    queue.enqueue(Meal { is_poisoned: false }).await.unwrap();
+    let ends = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&ends);
+    let worker = Worker::builder(&queue)
+        .only_registered()
+        .register::<Meal>()
+        .state(Barrier::new(1))
+        .lease(LEASE)
+        .on_job_complete(move |run| seen.lock().unwrap().push((run.attempt, run.outcome)))
+        .build()
+        .unwrap();
+    let handle = worker.handle();
+    let succeeded = async {
+        while handle.stats().succeeded == 0 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    worker.run_until(succeeded).await.unwrap();
+    assert_eq!(*ends.lock().unwrap(), [(2, JobOutcome::Succeeded)]);
+    // It was offered back first, which nobody took.
+    let release = Verdict::Release {
+        delay: Duration::ZERO,
+    };
+    assert_eq!(*given.lock().unwrap(), [release, Verdict::Ack]);
 }

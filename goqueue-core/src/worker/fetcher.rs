@@ -12,8 +12,11 @@ use crate::{
     retry::TransientBackoff,
 };
 
-/// How long one reservation waits for a job. Only how often an idle worker asks again depends on it.
+/// How long one reservation waits for a job at the most, and as a part of a lease. How often an idle
+/// worker asks again depends on it, and how much of a lease is left at least when a job comes in:
+/// leases count from the question.
 const WAIT: Duration = Duration::from_secs(20);
+const WAIT_OF_LEASE: u32 = 4;
 
 /// When to stop reserving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +47,7 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
             wait: if mode == Mode::Drain {
                 Duration::ZERO
             } else {
-                WAIT
+                WAIT.min(shared.settings.lease / WAIT_OF_LEASE)
             },
             cancel: shared.stop.clone(),
         };
@@ -55,7 +58,7 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
                 shared.health.good();
                 backoff.reset();
                 let is_empty = jobs.is_empty();
-                start_all(&shared, jobs, slots).await;
+                start_all(&shared, jobs, slots, asked).await;
                 if is_empty && mode == Mode::Drain {
                     if was_idle {
                         return Ok(());
@@ -94,14 +97,20 @@ fn must_end(error: &Error, mode: Mode) -> bool {
     error.is_fatal() || mode == Mode::Drain
 }
 
-/// Starts what was reserved, each in its slot. When the worker stops meanwhile, nothing is started
-/// any more and everything is given back.
-async fn start_all(shared: &Arc<Shared>, jobs: Vec<Reserved>, mut slots: FreeSlots) {
-    let is_stopping = shared.stop.is_cancelled();
+/// Starts what was reserved, each in its slot. When the worker stops meanwhile, or was held up for so
+/// long that others may have the jobs by now, nothing is started and everything is given back.
+async fn start_all(
+    shared: &Arc<Shared>,
+    jobs: Vec<Reserved>,
+    mut slots: FreeSlots,
+    asked: Instant,
+) {
+    let is_late = asked.elapsed() >= shared.settings.lease;
+    let is_given_back = shared.stop.is_cancelled() || is_late;
     for reserved in jobs {
-        let running = shared.running.add(&reserved);
+        let running = shared.running.add(&reserved, asked);
         match slots.fill_one() {
-            Some(slot) if !is_stopping => {
+            Some(slot) if !is_given_back => {
                 shared
                     .tasks
                     .spawn(executor::run(Arc::clone(shared), running, reserved, slot));

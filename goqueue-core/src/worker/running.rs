@@ -22,7 +22,8 @@ pub(crate) struct RunningJob {
     key: u64,
     lease: Lease,
     attempt: u32,
-    /// By this process's clock, counted from when the driver's answer came in.
+    /// By this process's clock, counted from when the driver was asked: however long its answer took,
+    /// the backend's lease lasts no shorter.
     good_until: Mutex<Instant>,
     token: CancellationToken,
     stopped: AtomicU8,
@@ -97,10 +98,11 @@ impl RunningJob {
         driver: &dyn Driver,
         by: Duration,
     ) -> Result<(), ExtendError> {
+        let until = after(Instant::now(), by);
         let outcomes = driver.extend(vec![self.lease.clone()], by).await?;
         match outcomes.first() {
             Some(LeaseOutcome::Done) => {
-                self.extended_to(from_now(by));
+                self.extended_to(until);
                 Ok(())
             }
             _ => {
@@ -111,11 +113,15 @@ impl RunningJob {
     }
 }
 
-/// This long from now; a duration that no clock can count ends in a year.
+/// This long from now.
 pub(super) fn from_now(duration: Duration) -> Instant {
+    after(Instant::now(), duration)
+}
+
+/// So long after a time; a duration that no clock can count ends in a year.
+fn after(time: Instant, duration: Duration) -> Instant {
     const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
-    let now = Instant::now();
-    now.checked_add(duration).unwrap_or(now + A_YEAR)
+    time.checked_add(duration).unwrap_or(time + A_YEAR)
 }
 
 /// Everything a worker holds, from the reservation until its end is written down.
@@ -137,10 +143,10 @@ impl RunningSet {
         }
     }
 
-    /// Takes note of a job that was reserved just now.
-    pub(super) fn add(&self, reserved: &Reserved) -> Arc<RunningJob> {
+    /// Takes note of a job that was reserved since the driver was asked for it.
+    pub(super) fn add(&self, reserved: &Reserved, asked: Instant) -> Arc<RunningJob> {
         let key = self.next_key.fetch_add(1, Ordering::Relaxed);
-        let good_until = from_now(self.lease);
+        let good_until = after(asked, self.lease);
         let (lease, attempt) = (reserved.lease.clone(), reserved.attempt);
         let job = Arc::new(RunningJob::new(key, lease, attempt, good_until));
         self.lock().insert(key, Arc::clone(&job));
