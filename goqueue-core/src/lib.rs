@@ -12,6 +12,7 @@ pub mod dead_letter;
 pub mod driver;
 pub mod error;
 pub mod job;
+pub mod log;
 pub mod middleware;
 pub mod queue;
 pub mod registry;

@@ -182,6 +182,14 @@ pub enum Error {
         source: BoxError,
     },
 
+    /// The message has been delivered again since, so this delivery can no longer say what becomes
+    /// of it. Nothing was changed.
+    #[error("the lease on message `{message}` is lost: it has been delivered again since")]
+    LeaseLost {
+        /// Topic, partition and offset.
+        message: String,
+    },
+
     /// The driver was closed.
     #[error("driver `{driver}` is closed")]
     Closed {

@@ -17,7 +17,7 @@ pub use envelope::{ENVELOPE_VERSION, Envelope, EnvelopeError, Headers, TRACEPARE
 pub use error::{JobError, JobErrorKind, JobResult};
 pub use id::JobId;
 pub use names::{DEFAULT_QUEUE, MAX_HEADER_NAME, MAX_JOB_NAME, MAX_KEY, MAX_QUEUE_NAME, QueueName};
-pub(crate) use names::{check_header, check_job_name, check_key};
+pub(crate) use names::{check_header, check_job_name, check_key, is_name};
 pub use options::JobOptions;
 pub(crate) use options::check_whole_millis;
 

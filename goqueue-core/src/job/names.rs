@@ -136,7 +136,7 @@ pub(crate) fn check_header(name: &str) -> Result<()> {
     })
 }
 
-fn is_name(name: &str, longest: usize, others: &[u8]) -> bool {
+pub(crate) fn is_name(name: &str, longest: usize, others: &[u8]) -> bool {
     (1..=longest).contains(&name.len())
         && name
             .bytes()

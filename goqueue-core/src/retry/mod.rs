@@ -105,15 +105,22 @@ impl RetryPolicy {
     /// How long after the failure of attempt `attempt` (1-based) the job is due again.
     #[must_use]
     pub fn delay_after(&self, attempt: u32, job: JobId) -> Duration {
+        let kept = 1.0 - self.jitter * unit_interval(job, attempt);
+        from_millis(self.planned(attempt) * kept)
+    }
+
+    /// The same without jitter.
+    pub(crate) fn planned_after(&self, attempt: u32) -> Duration {
+        from_millis(self.planned(attempt))
+    }
+
+    fn planned(&self, attempt: u32) -> f64 {
         let (initial, longest) = (millis_of(self.initial), millis_of(self.max_delay));
         if initial <= 0.0 {
-            return Duration::ZERO;
+            return 0.0;
         }
         let exponent = f64::from(attempt.saturating_sub(1));
-        let planned = (initial * self.multiplier.powf(exponent)).min(longest);
-        let kept = 1.0 - self.jitter * unit_interval(job, attempt);
-        // A float that is too large for u64 saturates in the cast.
-        Duration::from_millis((planned * kept).round() as u64)
+        (initial * self.multiplier.powf(exponent)).min(longest)
     }
 }
 
@@ -122,6 +129,11 @@ impl Default for RetryPolicy {
     fn default() -> Self {
         Self::exponential(Duration::from_secs(2)).max_attempts(DEFAULT_MAX_ATTEMPTS)
     }
+}
+
+/// A float that is too large for u64 saturates in the cast.
+fn from_millis(millis: f64) -> Duration {
+    Duration::from_millis(millis.round() as u64)
 }
 
 fn millis_of(duration: Duration) -> f64 {
