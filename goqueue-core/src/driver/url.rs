@@ -70,41 +70,60 @@ impl DriverUrl {
             .find(|entry| entry.schemes.contains(&scheme.as_str()));
         match entry {
             Some(entry) => (entry.connect)(config.clone()).await,
-            None => Err(self.not_here(scheme)),
+            None => {
+                let compiled = inventory::iter::<DriverEntry>
+                    .into_iter()
+                    .flat_map(|entry| entry.schemes.iter().copied());
+                Err(not_here(scheme, compiled.collect()))
+            }
         }
     }
 
-    fn not_here(&self, scheme: String) -> Error {
-        let Some((_, feature)) = KNOWN.iter().find(|(known, _)| *known == scheme) else {
-            // Without a scheme the text may be a secret pasted into the wrong place.
-            let given = if scheme.is_empty() {
-                "(no scheme)".into()
-            } else {
-                scheme
-            };
-            let allowed: Vec<_> = KNOWN
-                .iter()
-                .map(|(known, _)| format!("{known}://"))
-                .collect();
-            return Error::UnknownDriver {
-                given,
-                allowed: allowed.join(", "),
-            };
-        };
-        let mut compiled: Vec<_> = inventory::iter::<DriverEntry>
-            .into_iter()
-            .flat_map(|entry| entry.schemes)
-            .collect();
-        compiled.sort_unstable();
-        let compiled = match compiled.as_slice() {
-            [] => "none".into(),
-            schemes => schemes.iter().map(|s| **s).collect::<Vec<_>>().join(", "),
-        };
-        Error::DriverNotCompiled {
-            driver: scheme,
-            feature,
-            compiled,
+    /// Why there is no log behind this URL, given the schemes that have one here.
+    pub(crate) fn no_log(&self, compiled: Vec<&'static str>) -> Error {
+        let scheme = self.scheme();
+        let is_driver = |entry: &&DriverEntry| entry.schemes.contains(&scheme.as_str());
+        let known = KNOWN.iter().find(|(known, _)| *known == scheme);
+        match (
+            known,
+            inventory::iter::<DriverEntry>.into_iter().find(is_driver),
+        ) {
+            (Some((driver, _)), Some(_)) => Error::Unsupported {
+                driver,
+                capability: "the message log",
+            },
+            _ => not_here(scheme, compiled),
         }
+    }
+}
+
+/// Why a scheme cannot be connected to, given those that can.
+fn not_here(scheme: String, mut compiled: Vec<&'static str>) -> Error {
+    let Some((_, feature)) = KNOWN.iter().find(|(known, _)| *known == scheme) else {
+        // Without a scheme the text may be a secret pasted into the wrong place.
+        let given = if scheme.is_empty() {
+            "(no scheme)".into()
+        } else {
+            scheme
+        };
+        let allowed: Vec<_> = KNOWN
+            .iter()
+            .map(|(known, _)| format!("{known}://"))
+            .collect();
+        return Error::UnknownDriver {
+            given,
+            allowed: allowed.join(", "),
+        };
+    };
+    compiled.sort_unstable();
+    let compiled = match compiled.as_slice() {
+        [] => "none".into(),
+        schemes => schemes.join(", "),
+    };
+    Error::DriverNotCompiled {
+        driver: scheme,
+        feature,
+        compiled,
     }
 }
 

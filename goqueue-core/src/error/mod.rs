@@ -77,6 +77,19 @@ pub enum Error {
         limit: usize,
     },
 
+    /// The message of the log is larger than the backend takes. Refused before anything was sent.
+    #[error("message `{id}` is {size} bytes, more than the {limit} that `{driver}` takes")]
+    MessageTooLarge {
+        /// The message's id.
+        id: String,
+        /// The driver's name.
+        driver: &'static str,
+        /// Its size with id, partition key and metadata, in bytes.
+        size: usize,
+        /// The most that one message may take, in bytes.
+        limit: usize,
+    },
+
     /// The job lies further ahead than the backend can hold it.
     #[error("a delay of {delay:?} is more than the {limit:?} that `{driver}` allows")]
     DelayTooLong {

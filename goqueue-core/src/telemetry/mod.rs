@@ -12,6 +12,36 @@ pub mod span {
     pub const JOB: &str = "goqueue.job";
     /// The enqueueing of one job.
     pub const ENQUEUE: &str = "goqueue.enqueue";
+    /// The publishing of messages to the log.
+    pub const LOG_PUBLISH: &str = "goqueue.log.publish";
+    /// The processing of one delivery of the log; see
+    /// [`Delivery::span`](crate::log::Delivery::span).
+    pub const LOG_PROCESS: &str = "goqueue.log.process";
+    /// One call of one store of the log.
+    pub const LOG_STORE: &str = "goqueue.log.store";
+}
+
+/// Targets of what the log says. `goqueue::log` in a filter is all of them. Stores say nothing: their
+/// targets are those of the spans around their calls.
+pub mod log_target {
+    /// Everything else.
+    pub const LOG: &str = "goqueue::log";
+    /// Publishing.
+    pub const PUBLISHER: &str = "goqueue::log::publisher";
+    /// Subscriptions: supervisor, workers, acknowledgements.
+    pub const SUBSCRIBER: &str = "goqueue::log::subscriber";
+    /// Calls of the message store.
+    pub const MESSAGE_STORE: &str = "goqueue::log::message_store";
+    /// Calls of the delivery state store.
+    pub const DELIVERY_STATE_STORE: &str = "goqueue::log::delivery_state_store";
+    /// Calls of the offset store.
+    pub const OFFSET_STORE: &str = "goqueue::log::offset_store";
+    /// Calls of the partition lease store.
+    pub const PARTITION_LEASE_STORE: &str = "goqueue::log::partition_lease_store";
+    /// Calls of the subscriber heartbeat store.
+    pub const SUBSCRIBER_HEARTBEAT_STORE: &str = "goqueue::log::subscriber_heartbeat_store";
+    /// Operations across stores.
+    pub const TRANSACTIONS: &str = "goqueue::log::transactions";
 }
 
 /// Names of tracing fields, after the OpenTelemetry semantic conventions for messaging where they
@@ -77,6 +107,29 @@ pub mod metric {
     /// Gauge: how long the backend takes to write down how runs ended, a moving average.
     pub const SETTLE_LATENCY: &str = "goqueue_worker_settle_seconds";
 
+    /// Histogram: how long a call of a store of the log took, by store, operation and outcome.
+    pub const LOG_STORE_DURATION: &str = "goqueue_log_store_seconds";
+    /// Counter: what became of messages, by topic, group, partition and event.
+    pub const LOG_MESSAGES: &str = "goqueue_log_messages_total";
+    /// Gauge: offsets between what a group has acked and the head, by topic, group and partition.
+    pub const LOG_LAG: &str = "goqueue_log_lag";
+    /// Gauge: how long ago the first message that is not acked was published, by topic, group and
+    /// partition.
+    pub const LOG_AGE: &str = "goqueue_log_age_seconds";
+
+    /// Label: the topic of the log.
+    pub const TOPIC_LABEL: &str = "topic";
+    /// Label: the consumer group; empty for the publisher's side.
+    pub const GROUP_LABEL: &str = "group";
+    /// Label: the partition key.
+    pub const PARTITION_LABEL: &str = "partition";
+    /// Label: what became of messages, as [`EventKind::as_str`](crate::log::EventKind::as_str) tells
+    /// it.
+    pub const EVENT_LABEL: &str = "event";
+    /// Label: the store, as [`StoreKind::as_str`](crate::log::StoreKind::as_str) tells it.
+    pub const STORE_LABEL: &str = "store";
+    /// Label: what a store was asked.
+    pub const OPERATION_LABEL: &str = "operation";
     /// Label: the queue.
     pub const QUEUE_LABEL: &str = "queue";
     /// Label: the job type's name; [`UNKNOWN`] when a run's worker has no handler of that name, or

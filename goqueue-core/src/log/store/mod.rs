@@ -35,8 +35,8 @@ pub use leases::{LeaseInfo, LeaseRequest, PartitionLeaseStore, SubscriberId};
 pub use messages::{MessageStore, TopicSize};
 pub use offsets::{GroupOffsets, OffsetStore, PartitionOffsets, TopicInfo};
 pub use transactions::{
-    CollectRequest, Collected, Dead, Delivered, Expired, Fetch, FetchRequest, Fetched,
-    LogTransactions, PublishRequest, Receipt, Settled, Settlement, Verdict,
+    CollectRequest, Collected, Dead, Delivered, Expired, Fetch, FetchRequest, LogTransactions,
+    PublishRequest, Receipt, Settled, Settlement, Verdict,
 };
 
 use crate::error::Result;

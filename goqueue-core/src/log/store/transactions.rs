@@ -123,19 +123,10 @@ pub struct FetchRequest {
 /// What a fetch came back with.
 #[derive(Clone, Debug)]
 pub enum Fetch {
-    /// The lease held.
-    Taken(Fetched),
+    /// The lease held; these were taken, by offset.
+    Taken(Vec<Delivered>),
     /// It did not: nothing was changed.
     LeaseLost,
-}
-
-/// What a fetch took.
-#[derive(Clone, Debug, Default)]
-pub struct Fetched {
-    /// The messages, by offset.
-    pub messages: Vec<Delivered>,
-    /// Whether everything up to the head is acked: nothing is open and nothing is left to read.
-    pub is_drained: bool,
 }
 
 /// A message that was taken.
@@ -211,7 +202,8 @@ pub enum Settled {
 pub struct CollectRequest {
     /// The topic.
     pub topic: TopicName,
-    /// Messages older than this are given up, whoever has not read them. `None` keeps them.
+    /// Messages that have been visible for longer than this are given up, whoever has not read them,
+    /// as far as everything before them in their partition is. `None` keeps them.
     pub retention: Option<Duration>,
     /// About how many messages to remove at most.
     pub max: usize,
