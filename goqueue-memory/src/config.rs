@@ -102,7 +102,7 @@ pub(crate) fn open(config: &Config) -> Result<Arc<Shared>> {
     }
 }
 
-fn name_in(url: &DriverUrl) -> Result<Option<QueueName>, ConfigError> {
+pub(crate) fn name_in(url: &DriverUrl) -> Result<Option<QueueName>, ConfigError> {
     let refused = || ConfigError::new("driver", format!("got `{url}`, allowed is {ALLOWED_URL}"));
     if url.scheme() != NAME {
         return Err(refused());

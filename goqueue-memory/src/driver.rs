@@ -19,7 +19,7 @@ use crate::{
 pub(crate) const NAME: &str = "memory";
 
 /// The largest encoded job, in bytes: 64 MiB.
-const MAX_PAYLOAD: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_PAYLOAD: usize = 64 * 1024 * 1024;
 
 static CAPABILITIES: Capabilities = Capabilities {
     driver: NAME,
