@@ -4,6 +4,7 @@ mod cases;
 mod check;
 mod clause;
 mod harness;
+pub mod log;
 mod model;
 pub mod mutants;
 mod process;

@@ -11,9 +11,10 @@ use futures_util::future::LocalBoxFuture;
 use crate::{clause::Clause, harness::Harness};
 
 pub use cases::CASES;
-pub(crate) use run::{be_quiet, is_quiet};
+pub(crate) use run::{be_quiet, is_quiet, quietly, run_to_the_end};
 pub use run::{run, verdict};
 pub use table::{MARKS, check_table, table};
+pub(crate) use table::{check_table_between, table_of};
 
 /// One case of the suite.
 #[derive(Clone, Copy)]

@@ -7,6 +7,7 @@ use std::{
 };
 
 use futures_util::FutureExt;
+use tokio::runtime::Runtime;
 
 use super::Case;
 use crate::{
@@ -43,21 +44,27 @@ fn attempt(harness: &dyn Harness, case: &Case) -> Result<(), String> {
     } else {
         harness
     };
-    let runtime = harness.runtime();
+    let outcome = run_to_the_end(harness.runtime(), (case.run)(harness), harness.clean_up());
+    outcome.map_err(|panic| {
+        let (clause, name, harness) = (case.clause, case.name, harness.name());
+        format!("{clause} is broken on {harness}, says `{name}`\n{panic}")
+    })
+}
+
+/// Runs a case and cleans up, and tells with what text it panicked.
+pub(crate) fn run_to_the_end(
+    runtime: Runtime,
+    case: impl Future<Output = ()>,
+    clean_up: impl Future<Output = ()>,
+) -> Result<(), String> {
     let outcome = runtime.block_on(async {
-        let outcome = AssertUnwindSafe((case.run)(harness)).catch_unwind().await;
-        harness.clean_up().await;
+        let outcome = AssertUnwindSafe(case).catch_unwind().await;
+        clean_up.await;
         outcome
     });
     // A handler may still block its thread.
     runtime.shutdown_timeout(Duration::from_secs(1));
-    outcome.map_err(|panic| {
-        let (clause, name, harness) = (case.clause, case.name, harness.name());
-        format!(
-            "{clause} is broken on {harness}, says `{name}`\n{}",
-            text_of(&*panic)
-        )
-    })
+    outcome.map_err(|panic| text_of(&*panic).to_owned())
 }
 
 fn text_of(panic: &(dyn Any + Send)) -> &str {
@@ -85,7 +92,7 @@ thread_local! {
 }
 
 /// Keeps the panics of this thread out of the output: they are the expected result.
-fn quietly<T>(body: impl FnOnce() -> T) -> T {
+pub(crate) fn quietly<T>(body: impl FnOnce() -> T) -> T {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let loud = std::panic::take_hook();

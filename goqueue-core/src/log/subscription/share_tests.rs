@@ -217,10 +217,12 @@ fn a_drained_partition_is_given_up_and_not_taken_again() {
 
 #[test]
 fn drained_partitions_that_are_still_warm_are_shared_out() {
-    let mut group = Group::new(8, 1);
+    // The newcomer looks first, as it does right after its first heartbeat.
+    let mut group = Group::new(8, 0);
+    group.join(1);
     group.passes(1);
     group.drain();
-    group.join(1);
+    group.join(0);
     group.passes(3);
     assert_eq!(group.shares(), [4, 4]);
 }
