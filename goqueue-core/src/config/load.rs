@@ -6,7 +6,7 @@ use config::{Environment, File, FileFormat};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Config, ConfigError, DEFAULT_FILE, FILE_VARIABLE, raw::RawConfig};
+use super::{Config, ConfigError, DEFAULT_FILE, FILE_VARIABLE, raw::RawConfig, settings::Sources};
 use crate::error::Result;
 
 const PREFIX: &str = "GOQUEUE_";
@@ -17,6 +17,7 @@ type Origin<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 pub(super) fn from_environment(
     variables: impl Iterator<Item = (OsString, OsString)>,
+    file: Option<&Path>,
 ) -> Result<Config> {
     let (mut named, mut settings) = (None, BTreeMap::new());
     for (name, value) in variables {
@@ -34,9 +35,10 @@ pub(super) fn from_environment(
             settings.insert(name.to_owned(), value);
         }
     }
-    let file = match named {
-        Some(path) => Some(path.into()),
-        None => Some(Path::new(DEFAULT_FILE).to_owned()).filter(|path| path.exists()),
+    let file = match (file, named) {
+        (Some(path), _) => Some(path.to_owned()),
+        (None, Some(path)) => Some(path.into()),
+        (None, None) => Some(Path::new(DEFAULT_FILE).to_owned()).filter(|path| path.exists()),
     };
     let mut layers = config::Config::builder();
     if let Some(path) = &file {
@@ -110,11 +112,14 @@ fn finish(
         .build()
         .and_then(|c| c.try_deserialize())
         .map_err(broken)?;
+    let mut sources = Sources::default();
+    sources.add_all(&value, origin);
     let raw: RawConfig = read(value, "", origin)?;
-    Config::try_from(raw).map_err(|mut error| {
+    let config = Config::try_from(raw).map_err(|mut error| {
         error.origin = origin(&error.key);
-        error.into()
-    })
+        error
+    })?;
+    Ok(Config { sources, ..config })
 }
 
 /// Reads `value` as a `T` whose keys lie under `prefix`.
@@ -144,7 +149,7 @@ pub(super) fn read<T: DeserializeOwned>(
 }
 
 /// Whether a message about this key must not quote its value. A URL may hold a password.
-fn is_secret(key: &str) -> bool {
+pub(super) fn is_secret(key: &str) -> bool {
     let last = key.rsplit('.').next().unwrap_or(key);
     [
         "driver",

@@ -4,6 +4,7 @@ mod duration;
 mod error;
 mod load;
 mod raw;
+mod settings;
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,6 +18,7 @@ use crate::{
 
 pub use duration::{deserialize as deserialize_duration, option as deserialize_duration_opt};
 pub use error::ConfigError;
+pub use settings::Setting;
 
 /// The file that [`Config::load`] reads when `GOQUEUE_CONFIG` names no other.
 pub const DEFAULT_FILE: &str = "goqueue.toml";
@@ -68,6 +70,7 @@ pub struct Config {
     pub dead_letter: DeadLetterConfig,
     /// What only one driver has, by driver.
     tables: DriverTables,
+    sources: settings::Sources,
 }
 
 /// How a worker runs.
@@ -117,6 +120,7 @@ impl Default for Config {
             retry: RetryPolicy::default(),
             dead_letter: DeadLetterConfig::default(),
             tables: DriverTables::default(),
+            sources: settings::Sources::default(),
         }
     }
 }
@@ -153,7 +157,15 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] names the key, where it was set, what was given and what is allowed.
     pub fn load() -> Result<Self> {
-        load::from_environment(std::env::vars_os())
+        load::from_environment(std::env::vars_os(), None)
+    }
+
+    /// Reads the file `path`, then `GOQUEUE_*` variables but for `GOQUEUE_CONFIG`.
+    ///
+    /// # Errors
+    /// As for [`load`](Config::load).
+    pub fn load_file(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        load::from_environment(std::env::vars_os(), Some(path.as_ref()))
     }
 
     /// Reads one file and no variables.
@@ -176,6 +188,7 @@ impl Config {
     #[must_use]
     pub fn with_driver(mut self, url: impl Into<DriverUrl>) -> Self {
         self.driver = url.into();
+        self.sources.add("driver", "the program");
         self
     }
 

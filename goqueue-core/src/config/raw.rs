@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Config, ConfigError, DeadLetterConfig, DriverTables, MAX_CONCURRENCY, MAX_LEASE, MAX_WEIGHT,
-    MIN_LEASE, WorkerConfig, duration,
+    MIN_LEASE, WorkerConfig, duration, settings::Sources,
 };
 use crate::{
     dead_letter::DeadLetterMode,
@@ -147,6 +147,7 @@ impl TryFrom<RawConfig> for Config {
                 retention: raw.dead_letter.retention,
             },
             tables: DriverTables(tables.collect()),
+            sources: Sources::default(),
         })
     }
 }

@@ -5,6 +5,7 @@
 //! driver writes down. The clauses it has to keep are those of the contract; the conformance suite
 //! checks every one.
 
+mod administer;
 mod capabilities;
 mod inspect;
 mod maintain;
@@ -17,6 +18,9 @@ use std::{fmt, time::Duration};
 
 use async_trait::async_trait;
 
+pub use administer::{
+    DiagnoseFuture, Finding, FindingStatus, MigrateFuture, SchemaChange, check, diagnose, migrate,
+};
 pub use capabilities::{
     BatchLimits, Capabilities, Clock, DelayLimits, InspectCapability, UniqueCapability,
 };

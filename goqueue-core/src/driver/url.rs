@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, future::Future, pin::Pin, sync::Arc};
 
-use super::Driver;
+use super::{DiagnoseFuture, Driver, MigrateFuture};
 use crate::{
     config::Config,
     error::{Error, Result},
@@ -64,19 +64,21 @@ impl DriverUrl {
 
     /// Connects, through whichever driver of this program serves the scheme.
     pub(crate) async fn connect(&self, config: &Config) -> Result<Arc<dyn Driver>> {
+        (self.entry()?.connect)(config.clone()).await
+    }
+
+    /// The driver of this program that serves the scheme.
+    pub(super) fn entry(&self) -> Result<&'static DriverEntry> {
         let scheme = self.scheme();
-        let entry = inventory::iter::<DriverEntry>
+        inventory::iter::<DriverEntry>
             .into_iter()
-            .find(|entry| entry.schemes.contains(&scheme.as_str()));
-        match entry {
-            Some(entry) => (entry.connect)(config.clone()).await,
-            None => {
+            .find(|entry| entry.schemes.contains(&scheme.as_str()))
+            .ok_or_else(|| {
                 let compiled = inventory::iter::<DriverEntry>
                     .into_iter()
                     .flat_map(|entry| entry.schemes.iter().copied());
-                Err(not_here(scheme, compiled.collect()))
-            }
-        }
+                not_here(scheme, compiled.collect())
+            })
     }
 
     /// Why there is no log behind this URL, given the schemes that have one here.
@@ -162,8 +164,11 @@ pub type ConnectFuture = Pin<Box<dyn Future<Output = Result<Arc<dyn Driver>>> + 
 /// A driver that is compiled in. The facade submits one per enabled feature through `inventory`;
 /// a driver of your own can do the same, or be handed to [`Queue::new`](crate::Queue::new).
 pub struct DriverEntry {
-    schemes: &'static [&'static str],
+    pub(super) schemes: &'static [&'static str],
     connect: fn(Config) -> ConnectFuture,
+    pub(super) check: Option<fn(&Config) -> Result<()>>,
+    pub(super) diagnose: Option<fn(Config) -> DiagnoseFuture>,
+    pub(super) migrate: Option<fn(Config) -> MigrateFuture>,
 }
 
 impl DriverEntry {
@@ -173,7 +178,35 @@ impl DriverEntry {
         schemes: &'static [&'static str],
         connect: fn(Config) -> ConnectFuture,
     ) -> Self {
-        Self { schemes, connect }
+        Self {
+            schemes,
+            connect,
+            check: None,
+            diagnose: None,
+            migrate: None,
+        }
+    }
+
+    /// Has a check of the URL and the driver's own table that does not connect; see
+    /// [`check`](super::check()).
+    #[must_use]
+    pub const fn with_check(mut self, check: fn(&Config) -> Result<()>) -> Self {
+        self.check = Some(check);
+        self
+    }
+
+    /// Has a diagnosis; see [`diagnose`](super::diagnose()).
+    #[must_use]
+    pub const fn with_diagnose(mut self, diagnose: fn(Config) -> DiagnoseFuture) -> Self {
+        self.diagnose = Some(diagnose);
+        self
+    }
+
+    /// Has tables to be brought up to date; see [`migrate`](super::migrate()).
+    #[must_use]
+    pub const fn with_migrate(mut self, migrate: fn(Config) -> MigrateFuture) -> Self {
+        self.migrate = Some(migrate);
+        self
     }
 }
 

@@ -13,6 +13,11 @@ fn variables(pairs: &[(&str, &str)]) -> std::vec::IntoIter<(OsString, OsString)>
         .into_iter()
 }
 
+/// With no file but the one that the variables name.
+fn from_environment(variables: impl Iterator<Item = (OsString, OsString)>) -> Result<Config> {
+    super::from_environment(variables, None)
+}
+
 fn message(toml: &str) -> String {
     from_toml(toml).unwrap_err().to_string()
 }
@@ -203,4 +208,40 @@ fn an_absent_table_is_the_default() {
         config.driver_table::<Table>("redis").unwrap(),
         Table::default()
     );
+}
+
+#[test]
+fn settings_say_what_is_in_force_and_who_set_it() {
+    let file = std::env::temp_dir().join(format!("goqueue-settings-{}.toml", std::process::id()));
+    let toml = "driver = \"redis://u:hunter2@h\"\n[worker]\nlease = \"45s\"\nqueues = { mail = 3 }\n\
+                [redis]\nprefix = \"app\"\npassword = \"hunter2\"\n";
+    std::fs::write(&file, toml).unwrap();
+    let set = variables(&[
+        ("GOQUEUE_WORKER__LEASE", "1m 30s"),
+        ("GOQUEUE_CONFIG", "/nowhere"),
+    ]);
+    let config = super::from_environment(set, Some(&file)).unwrap();
+    std::fs::remove_file(&file).unwrap();
+
+    let settings = config.settings();
+    let path = file.display().to_string();
+    let of = |key: &str| {
+        let setting = settings.iter().find(|setting| setting.key == key).unwrap();
+        (setting.value.as_str(), setting.source.as_deref())
+    };
+    assert_eq!(of("driver"), ("redis://***@h", Some(path.as_str())));
+    assert_eq!(
+        of("worker.lease"),
+        ("1m 30s", Some("GOQUEUE_WORKER__LEASE"))
+    );
+    assert_eq!(of("worker.queues.mail"), ("3", Some(path.as_str())));
+    assert_eq!(of("worker.concurrency"), ("32", None));
+    assert_eq!(of("retry.max_delay"), ("10m", None));
+    assert_eq!(of("dead_letter.mode"), ("store", None));
+    assert_eq!(of("redis.prefix"), ("app", Some(path.as_str())));
+    assert_eq!(of("redis.password"), ("***", Some(path.as_str())));
+    assert!(!format!("{settings:?}{config:?}").contains("hunter2"));
+
+    let settings = config.with_driver("memory://").settings();
+    assert_eq!(settings[0].source.as_deref(), Some("the program"));
 }
