@@ -114,6 +114,13 @@ impl Acker {
                     is_repeated = true;
                     sleep(backoff.next_pause()).await;
                 }
+                Err(error) if group.len() > 1 && !error.is_transient() => {
+                    // One answer that the backend will not take must not cost the others theirs.
+                    for answer in std::mem::take(group) {
+                        Box::pin(self.settle(&mut vec![answer])).await;
+                    }
+                    return;
+                }
                 Err(error) => return self.fail(group, error),
             }
         }
