@@ -23,8 +23,7 @@ pub(crate) async fn no_more_is_fetched_than_there_is_room_for(h: &dyn LogHarness
     let mut config = b.config("s", "g");
     config.batch_size = 8;
     let mut subscription = b.subscribe(config).await;
-    let mut taken = 0;
-    for _ in 0..6 {
+    for taken in 0..6 {
         // The consumer does something else.
         b.elapse(b.lease() / 4).await;
         let open = b
@@ -38,7 +37,6 @@ pub(crate) async fn no_more_is_fetched_than_there_is_room_for(h: &dyn LogHarness
         let delivery = b.next(&mut subscription).await;
         let extended = delivery.extend(b.lease() * 100).await;
         promise!(extended.is_ok(), "an extension in time counts"; "{extended:?}");
-        taken += 1;
     }
 }
 
