@@ -21,6 +21,8 @@
 //!
 //! What counts or limits does so for one worker: with three workers it is three times as much.
 //!
+//! `LogMetrics` (`metrics`) observes the message log, for `Log::with_observer`.
+//!
 //! Hooks, for `Queue::with_hook`: `TraceHook` (`trace`), `MetricsHook` (`metrics`) and `ExpiryHook`
 //! (`deadline`).
 //!
@@ -81,7 +83,7 @@ pub use deadline::{DeadlineLayer, ExpireExt, ExpiryHook};
 pub use logging::LogLayer;
 #[cfg(feature = "metrics")]
 #[doc(inline)]
-pub use metrics::{MetricsHook, MetricsLayer, Sampler, with_metrics};
+pub use metrics::{LogMetrics, MetricsHook, MetricsLayer, Sampler, with_metrics};
 #[cfg(feature = "rate-limit")]
 #[doc(inline)]
 pub use rate_limit::RateLimitLayer;

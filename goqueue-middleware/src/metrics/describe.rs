@@ -44,4 +44,23 @@ pub fn describe() {
         Unit::Seconds,
         "How long the backend takes to write down how runs ended, a moving average"
     );
+    describe_log();
+}
+
+fn describe_log() {
+    describe_counter!(metric::LOG_MESSAGES, "What became of messages of the log");
+    describe_gauge!(
+        metric::LOG_LAG,
+        "Offsets between what a group has acked and the head of a partition"
+    );
+    describe_gauge!(
+        metric::LOG_AGE,
+        Unit::Seconds,
+        "How long ago the first message that a group has not acked was published"
+    );
+    describe_histogram!(
+        metric::LOG_STORE_DURATION,
+        Unit::Seconds,
+        "How long a call of a store of the log took"
+    );
 }

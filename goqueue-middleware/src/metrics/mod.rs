@@ -21,6 +21,10 @@
 //! | `goqueue_worker_saturation` | gauge | | [`Sampler::worker`] |
 //! | `goqueue_worker_reserve_seconds` | gauge | | [`Sampler::worker`] |
 //! | `goqueue_worker_settle_seconds` | gauge | | [`Sampler::worker`] |
+//! | `goqueue_log_messages_total` | counter | `topic`, `group`, `partition`, `event` | [`LogMetrics`] |
+//! | `goqueue_log_lag` | gauge | `topic`, `group`, `partition` | [`LogMetrics`] |
+//! | `goqueue_log_age_seconds` | gauge | `topic`, `group`, `partition` | [`LogMetrics`] |
+//! | `goqueue_log_store_seconds` | histogram | `store`, `operation`, `outcome` | [`LogMetrics`] |
 //!
 //! The name of a run is `unknown` when its worker has no handler for it, or its bytes could not be
 //! read: so there are no more names than job types, whatever is enqueued.
@@ -31,6 +35,7 @@
 mod describe;
 mod hook;
 mod layer;
+mod log;
 mod record;
 mod sampler;
 
@@ -46,6 +51,7 @@ use metrics::{Gauge, counter, gauge};
 pub use describe::describe;
 pub use hook::MetricsHook;
 pub use layer::MetricsLayer;
+pub use log::LogMetrics;
 pub use record::record;
 pub use sampler::Sampler;
 
