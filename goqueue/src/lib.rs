@@ -62,6 +62,7 @@
 //! - [`derive@Job`]: the attributes of a job type.
 //! - [`config`]: the file and its variables.
 //! - [`middleware`]: layers around every job.
+//! - [`log`]: the partitioned message log, with consumer groups.
 //! - [`driver`]: what a backend implements.
 #![cfg_attr(feature = "memory", doc = "- [`testing`]: jobs in tests.")]
 
@@ -74,7 +75,7 @@ pub use goqueue_core::{
     BoxError, Config, DeadLetter, DeadLetterMode, DeadLetters, EnqueueHook, Enqueued, Envelope,
     Error, Handler, Job, JobContext, JobError, JobErrorKind, JobId, JobMetrics, JobOptions,
     JobOutcome, JobResult, Queue, QueueName, Report, Result, RetryPolicy, Worker, WorkerBuilder,
-    WorkerHandle, WorkerStats, async_trait, config, context, dead_letter, driver, error, job,
+    WorkerHandle, WorkerStats, async_trait, config, context, dead_letter, driver, error, job, log,
     queue, registry, retry, shutdown_signal, telemetry, worker,
 };
 pub use goqueue_macros::Job;
