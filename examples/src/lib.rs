@@ -24,6 +24,9 @@ mod guides {
     #[doc = include_str!("../../docs/src/testing-your-jobs.md")]
     mod testing_your_jobs {}
 
+    #[doc = include_str!("../../docs/src/log.md")]
+    mod log {}
+
     #[doc = include_str!("../../docs/src/guarantees.md")]
     mod guarantees {}
 

@@ -109,3 +109,34 @@ async fn retries_and_snooze_shows_every_answer() {
         );
     }
 }
+
+#[tokio::test]
+async fn log_groups_lose_nothing_when_a_consumer_is_killed() {
+    let (code, said, error) = run(&mut example("log_groups")).await;
+    assert_eq!(code, Some(0), "{said}{error}");
+    assert!(
+        said.starts_with("published 360 events of 12 orders\n"),
+        "{said}"
+    );
+    assert!(said.contains("billing-1 is killed\n"), "{said}");
+    assert!(said.contains("lag: billing   0, mail   0\n"), "{said}");
+    assert!(
+        said.ends_with("every group has acked everything\n"),
+        "{said}"
+    );
+    let line = said.lines().find(|line| line.starts_with("lag: ")).unwrap();
+    assert!(
+        line.starts_with("lag: billing 3"),
+        "nothing is acked at first: {line}"
+    );
+}
+
+#[tokio::test]
+async fn log_groups_names_a_url_that_has_no_log() {
+    let (code, _, error) = run(example("log_groups").arg("nosql://x")).await;
+    assert_eq!(code, Some(1), "{error}");
+    assert!(
+        error.starts_with("error: unknown driver `nosql`"),
+        "{error}"
+    );
+}
