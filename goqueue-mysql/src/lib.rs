@@ -28,6 +28,8 @@ mod lanes;
 mod maintain;
 mod migrate;
 #[cfg(test)]
+mod parsers;
+#[cfg(test)]
 mod plans;
 mod push;
 mod reserve;

@@ -30,6 +30,8 @@ mod keys;
 mod letter;
 mod maintain;
 mod page;
+#[cfg(test)]
+mod parsers;
 mod push;
 mod record;
 mod registry;

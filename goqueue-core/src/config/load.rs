@@ -106,7 +106,7 @@ fn finish(
     let broken = |error: config::ConfigError| ConfigError {
         key: String::new(),
         origin: origin(""),
-        problem: error.to_string(),
+        problem: without_source(&error.to_string()),
     };
     let value: Value = layers
         .build()
@@ -120,6 +120,23 @@ fn finish(
         error
     })?;
     Ok(Config { sources, ..config })
+}
+
+/// What the TOML library says without the line it quotes, which may hold a password. The quote is
+/// set off by lines that begin with a number or nothing and a `|`.
+fn without_source(message: &str) -> String {
+    let is_quote = |line: &&str| {
+        let rest = line
+            .trim_start()
+            .trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.trim_start().starts_with('|')
+    };
+    let lines: Vec<_> = message
+        .lines()
+        .filter(|line| !is_quote(line))
+        .map(str::trim)
+        .collect();
+    lines.join(": ")
 }
 
 /// Reads `value` as a `T` whose keys lie under `prefix`.

@@ -36,13 +36,21 @@ impl DriverUrl {
         Self(url.as_ref().into())
     }
 
-    /// The driver it names: what stands before `://`, in lower case.
+    /// The driver it names: what stands before `://`, in lower case. Empty when that is no scheme:
+    /// letters, digits, `+`, `-` and `.`.
     #[must_use]
     pub fn scheme(&self) -> String {
-        self.0
-            .split_once("://")
+        self.parts()
             .map_or("", |(scheme, _)| scheme)
             .to_ascii_lowercase()
+    }
+
+    /// The scheme and the rest. `None` for what is no URL: all of it may be a secret that was pasted
+    /// into the wrong place.
+    fn parts(&self) -> Option<(&str, &str)> {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+        let parts = self.0.split_once("://");
+        parts.filter(|(scheme, _)| scheme.chars().all(is_part))
     }
 
     /// The whole text, secrets included. For the driver that connects, and for nothing else.
@@ -131,7 +139,7 @@ fn not_here(scheme: String, mut compiled: Vec<&'static str>) -> Error {
 
 impl fmt::Display for DriverUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((scheme, rest)) = self.0.split_once("://") else {
+        let Some((scheme, rest)) = self.parts() else {
             return f.write_str("***");
         };
         // A password may itself hold `@`, `/` or `?`: nothing before the last `@` is shown.
