@@ -46,7 +46,7 @@ impl Shared {
             .map(|Settlement { lease, verdict }| {
                 let token = Token::of(lease)?;
                 // Whatever comes second for one delivery comes too late.
-                seen.insert((token.seq, token.number))
+                seen.insert(delivery(token))
                     .then_some(End { token, verdict })
             })
             .collect();
@@ -68,10 +68,10 @@ impl Shared {
         &self,
         settlements: &[Settlement],
         ends: &[Option<End<'_>>],
-        held: &HashSet<u64>,
+        held: &HashSet<Delivery>,
     ) {
         for (Settlement { lease, verdict }, end) in settlements.iter().zip(ends) {
-            if !end.is_some_and(|end| held.contains(&end.token.seq)) {
+            if !end.is_some_and(|end| held.contains(&delivery(end.token))) {
                 continue;
             }
             match verdict {
@@ -87,8 +87,8 @@ impl Shared {
         }
     }
 
-    /// Writes ends down. Answers which of the jobs were held.
-    async fn end(&self, ends: &[End<'_>]) -> Result<HashSet<u64>, Fault> {
+    /// Writes ends down. Answers which of the leases held.
+    async fn end(&self, ends: &[End<'_>]) -> Result<HashSet<Delivery>, Fault> {
         let mut session = self.connections.session(Duration::ZERO).await?;
         let is_plain =
             |end: &End<'_>| !end.token.is_keyed && !matches!(end.verdict, Verdict::Dead { .. });
@@ -107,7 +107,7 @@ impl Shared {
         &self,
         session: &mut Session<'_>,
         ends: &[End<'_>],
-    ) -> Result<Option<HashSet<u64>>, Fault> {
+    ) -> Result<Option<HashSet<Delivery>>, Fault> {
         let mut message = Message::new();
         if let [end] = ends {
             // One statement is a transaction of its own, and its number says everything.
@@ -116,7 +116,8 @@ impl Shared {
             };
             let answers = session.finish(message).await?;
             let is_held = answers[place].matched == 1;
-            return Ok(Some(is_held.then_some(end.token.seq).into_iter().collect()));
+            let held = is_held.then(|| delivery(end.token));
+            return Ok(Some(held.into_iter().collect()));
         }
         message.put(&self.sql.begin, &[]);
         let places = self.put_ends(&mut message, ends);
@@ -129,7 +130,7 @@ impl Shared {
         let mut message = Message::new();
         message.put(&self.sql.commit, &[]);
         session.finish(message).await?;
-        Ok(Some(ends.iter().map(|end| end.token.seq).collect()))
+        Ok(Some(ends.iter().map(|end| delivery(end.token)).collect()))
     }
 
     /// Ends of any kind: first which leases hold, then everything about those.
@@ -137,7 +138,7 @@ impl Shared {
         &self,
         session: &mut Session<'_>,
         ends: &[End<'_>],
-    ) -> Result<HashSet<u64>, Fault> {
+    ) -> Result<HashSet<Delivery>, Fault> {
         let mut message = Message::new();
         message.put(&self.sql.begin, &[]);
         let seqs = list(ends.iter().map(|end| end.token.seq));
@@ -189,7 +190,7 @@ impl Shared {
         session.finish(message).await?;
         self.floors.forget(&moved_on);
         self.wakeups.wake(&moved_on);
-        Ok(held.iter().map(|end| end.token.seq).collect())
+        Ok(held.iter().map(|end| delivery(end.token)).collect())
     }
 
     /// Puts what ends mean for the jobs' own rows into a message. Answers where the numbers of
@@ -268,7 +269,11 @@ impl Shared {
             .collect())
     }
 
-    async fn extend_known(&self, tokens: &[Token], by: Duration) -> Result<HashSet<u64>, Fault> {
+    async fn extend_known(
+        &self,
+        tokens: &[Token],
+        by: Duration,
+    ) -> Result<HashSet<Delivery>, Fault> {
         let mut session = self.connections.session(Duration::ZERO).await?;
         let leases = leases(tokens);
         let mut message = Message::new();
@@ -276,7 +281,7 @@ impl Shared {
         let extended = message.put(&self.sql.extend, &[("leases", &leases), ("lease", &lease)]);
         let answers = session.finish(message).await?;
         if answers[extended].matched == tokens.len() as u64 {
-            return Ok(tokens.iter().map(|token| token.seq).collect());
+            return Ok(tokens.iter().map(|token| delivery(*token)).collect());
         }
         let mut message = Message::new();
         let held = message.put(&self.sql.held_leases, &[("leases", &leases)]);
@@ -284,16 +289,24 @@ impl Shared {
         answers[held]
             .rows
             .iter()
-            .map(|row| row::get(row, "seq"))
+            .map(|row| Ok((row::get(row, "seq")?, row::get(row, "token")?)))
             .collect()
     }
 }
 
 const UNION: &str = " UNION ALL ";
 
-fn outcome(token: Option<Token>, held: &HashSet<u64>) -> LeaseOutcome {
+/// A row and which delivery of it. One call may be about several deliveries of a row, of which only the
+/// last can hold.
+type Delivery = (u64, u32);
+
+fn delivery(token: Token) -> Delivery {
+    (token.seq, token.number)
+}
+
+fn outcome(token: Option<Token>, held: &HashSet<Delivery>) -> LeaseOutcome {
     match token {
-        Some(token) if held.contains(&token.seq) => LeaseOutcome::Done,
+        Some(token) if held.contains(&delivery(token)) => LeaseOutcome::Done,
         _ => LeaseOutcome::Lost,
     }
 }

@@ -13,6 +13,8 @@ macro_rules! for_each_mutant {
             loses_released_jobs: loss::LosesReleased => C1 a_released_job_comes_back;
             shortens_bodies: loss::ShortensBodies => C1 bodies_come_back_byte_equal;
             forgets_the_fence: leases::ForgetsTheFence => C2 a_stale_ack_changes_nothing;
+            answers_job_by_job:
+                leases::AnswersByJob => C2 a_stale_lease_beside_the_present_one_is_lost;
             reserves_twice: leases::ReservesTwice => C2 two_reservers_never_hold_one_job;
             extends_nothing: leases::ExtendsNothing => C2 an_extended_lease_holds;
             counts_attempts_late: counting::CountsLate => C3 attempts_survive_lost_leases;

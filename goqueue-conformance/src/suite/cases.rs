@@ -37,6 +37,7 @@ macro_rules! for_each_case {
                 a_stale_release_changes_nothing,
                 a_stale_burial_changes_nothing,
                 a_stale_extension_changes_nothing,
+                a_stale_lease_beside_the_present_one_is_lost,
                 a_settled_lease_is_lost,
                 a_made_up_lease_is_lost,
                 an_expired_lease_that_nobody_took_is_answered_truthfully,

@@ -1,2 +1,2 @@
 -- Which leases still hold. Uses the primary key.
-SELECT seq FROM {prefix}_jobs WHERE {leases};
+SELECT seq, token FROM {prefix}_jobs WHERE {leases};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use goqueue_core::{
     JobId,
-    driver::{Lease, LeaseOutcome, Reserved, Verdict},
+    driver::{Lease, LeaseOutcome, Reserved, Settlement, Verdict},
 };
 
 use crate::{
@@ -51,6 +51,32 @@ pub(crate) async fn a_stale_extension_changes_nothing(h: &dyn Harness) {
     is_lost(&b, new.settle(&held.lease, Verdict::Ack).await, "an ack");
     old.ack(&third.lease).await;
     old.is_over(0).await;
+}
+
+pub(crate) async fn a_stale_lease_beside_the_present_one_is_lost(h: &dyn Harness) {
+    use LeaseOutcome::{Done, Lost};
+
+    let b = Bench::new(h).await;
+    let client = b.client();
+    let (stale, held) = overtaken(&b, &client, &client).await;
+    let leases = vec![stale.lease.clone(), held.lease.clone()];
+    let extended = client.driver.extend(leases, b.lease()).await;
+    promise!(
+        matches!(extended.as_deref(), Ok([Lost, Done])) || !b.can().stale_settle,
+        "an old and the present lease of a job, extended in one call, are [Lost, Done]";
+        "{extended:?}"
+    );
+    let ends = [stale.lease, held.lease].map(|lease| Settlement {
+        lease,
+        verdict: Verdict::Ack,
+    });
+    let settled = client.driver.settle(ends.into()).await;
+    promise!(
+        matches!(settled.as_deref(), Ok([Lost, Done])) || !b.can().stale_settle,
+        "an old and the present lease of a job, acked in one call, are [Lost, Done]";
+        "{settled:?}"
+    );
+    client.is_over(0).await;
 }
 
 async fn stale(h: &dyn Harness, verdict: Verdict) {
