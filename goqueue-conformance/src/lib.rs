@@ -8,6 +8,7 @@ pub mod log;
 mod model;
 pub mod mutants;
 mod process;
+pub mod server;
 mod suite;
 mod tools;
 pub mod wrap;
