@@ -2,8 +2,9 @@ use std::{
     net::Ipv4Addr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -15,6 +16,7 @@ use tokio::{
     },
     sync::watch,
     task::JoinHandle,
+    time::sleep,
 };
 
 use crate::wrap::Faults;
@@ -43,6 +45,10 @@ struct State {
     fail: AtomicUsize,
     /// Replies still to be lost, each with its connection.
     lose: AtomicUsize,
+    /// Calls of which still only a half is to reach the server, each with its connection.
+    tear: AtomicUsize,
+    /// How long each answer is held up, in milliseconds.
+    delay: AtomicU64,
 }
 
 impl Proxy {
@@ -61,6 +67,8 @@ impl Proxy {
                 cut: watch::Sender::new(()),
                 fail: AtomicUsize::new(0),
                 lose: AtomicUsize::new(0),
+                tear: AtomicUsize::new(0),
+                delay: AtomicU64::new(0),
             }),
             listeners: Vec::new(),
         };
@@ -126,6 +134,17 @@ impl Proxy {
     pub fn lose_replies(&self, calls: usize) {
         self.state.lose.store(calls, Ordering::SeqCst);
     }
+
+    /// Half of each of the next `calls` calls reaches the server, and then their connections break.
+    pub fn tear_next(&self, calls: usize) {
+        self.state.tear.store(calls, Ordering::SeqCst);
+    }
+
+    /// From now on, whatever the server says comes this much later, in whole milliseconds.
+    pub fn slow_down(&self, by: Duration) {
+        let millis = by.as_millis().try_into().unwrap_or(u64::MAX);
+        self.state.delay.store(millis, Ordering::SeqCst);
+    }
 }
 
 #[async_trait]
@@ -177,7 +196,7 @@ async fn pass(
     tokio::select! {
         _ = cut.changed() => {}
         () = ask(from_client, to_server, &state, &is_doomed) => {}
-        () = answer(from_server, to_client, &is_doomed) => {}
+        () = answer(from_server, to_client, &state, &is_doomed) => {}
     }
 }
 
@@ -196,6 +215,10 @@ async fn ask(
             if used(&state.fail) {
                 return;
             }
+            if used(&state.tear) {
+                let _ = server.write_all(&buffer[kept..kept + read / 2]).await;
+                return;
+            }
             if used(&state.lose) {
                 is_doomed.store(true, Ordering::SeqCst);
             }
@@ -209,9 +232,18 @@ async fn ask(
     }
 }
 
-async fn answer(mut server: ReadHalf<'_>, mut client: WriteHalf<'_>, is_doomed: &AtomicBool) {
+async fn answer(
+    mut server: ReadHalf<'_>,
+    mut client: WriteHalf<'_>,
+    state: &State,
+    is_doomed: &AtomicBool,
+) {
     let mut buffer = vec![0; BUFFER];
     while let Ok(read @ 1..) = server.read(&mut buffer).await {
+        match state.delay.load(Ordering::SeqCst) {
+            0 => {}
+            delay => sleep(Duration::from_millis(delay)).await,
+        }
         if is_doomed.load(Ordering::SeqCst) || client.write_all(&buffer[..read]).await.is_err() {
             return;
         }
