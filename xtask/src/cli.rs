@@ -30,6 +30,20 @@ pub(crate) enum Task {
         #[arg(last = true, required = true, value_name = "COMMAND")]
         command: Vec<String>,
     },
+    /// Kill, freeze and cut off servers, lines and processes under load, and check the contract
+    ///
+    /// Takes the arguments of the program `goqueue-chaos`; `cargo xtask chaos --help` lists them. It
+    /// starts its own servers, which have to be installed: `cargo xtask test` sees to that.
+    #[command(disable_help_flag = true)]
+    Chaos {
+        /// Arguments for it, as in `cargo xtask chaos --driver redis --seeds 20`
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "ARGS"
+        )]
+        args: Vec<String>,
+    },
     /// Check formatting, lints, documentation, licences and every feature of the facade
     Check(CheckArgs),
     /// Everything that is checked besides the tests, as `.ci/run` does

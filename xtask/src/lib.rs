@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `test` | starts the services the tests need, runs `cargo test`, stops them again |
 //! | `with` | the same around any other command, with services named by hand |
+//! | `chaos` | breaks servers, lines and processes under load, and checks the contract |
 //! | `check` | formatting, clippy, rustdoc, cargo-deny, every feature of the facade |
 //! | `ci` | what `.ci/run` does after the tests |
 //!

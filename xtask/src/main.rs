@@ -33,6 +33,7 @@ async fn dispatch(task: Task) -> Result<u8, Box<dyn Error>> {
     match task {
         Task::Test { args } => test(&args).await,
         Task::With { services, command } => with(&services, &command).await,
+        Task::Chaos { args } => chaos(&args).await,
         Task::Check(args) | Task::Ci(args) => check(&args).await,
         Task::EchoServer { port } => Ok(echo::serve(port).await.map(|()| 0)?),
         Task::RedisCluster { port, dir } => {
@@ -80,6 +81,16 @@ async fn with(names: &[String], command: &[String]) -> Result<u8, Box<dyn Error>
         command,
     )
     .await
+}
+
+async fn chaos(args: &[String]) -> Result<u8, Box<dyn Error>> {
+    let workspace = Workspace::read()?;
+    let mut command = Command::new(cargo());
+    command
+        .args(["run", "--quiet", "--package", "goqueue-chaos", "--"])
+        .args(args)
+        .current_dir(workspace.root());
+    run("chaos", Vec::new(), workspace.services_dir(), command).await
 }
 
 async fn run(

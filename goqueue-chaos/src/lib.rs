@@ -1,0 +1,23 @@
+//! Chaos: whether the contract holds while everything around it breaks.
+//!
+//! A run has producers and workers, each a process of its own, on a private server of one backend.
+//! A [schedule](schedule) that a seed makes kills, stops and starts them, kills and freezes the
+//! server, and cuts, slows and tears the lines between them. Everybody writes what happens to an
+//! append-only [ledger](ledger) of its own, outside of the backend. In the end everything is mended,
+//! the queues run empty, and the [checker](check) reads the ledgers and says which promises were
+//! broken.
+//!
+//! The same seed makes the same schedule. What the system makes of it in between is its own, so a
+//! seed that failed is likely, not certain, to fail again.
+//!
+//! `cargo xtask chaos --help` has the command. A new driver needs a file in [`backend`] and a line in
+//! its table.
+
+pub mod actor;
+pub mod backend;
+pub mod check;
+pub mod ledger;
+pub mod run;
+pub mod schedule;
+pub mod stage;
+pub mod task;
