@@ -40,6 +40,18 @@ fn the_code_of_every_page_is_compiled() {
     }
 }
 
+/// The driver in the guide is the one that `list_driver.rs` holds to the contract.
+#[test]
+fn the_driver_of_the_guide_is_the_one_that_is_tested() {
+    let guide = fs::read_to_string(guides().join("writing-a-driver.md")).unwrap();
+    let (_, block) = guide.split_once("```rust\n").unwrap();
+    let (block, _) = block.split_once("\n```\n").unwrap();
+    let is_shown = |line: &&str| !line.starts_with("# ");
+    let shown: Vec<_> = block.lines().filter(is_shown).collect();
+    let tested: Vec<_> = include_str!("../list_driver.rs").lines().collect();
+    assert_eq!(shown, tested);
+}
+
 #[test]
 fn links_within_the_repository_lead_somewhere() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR"));
