@@ -32,4 +32,7 @@ mod guides {
 
     #[doc = include_str!("../../docs/src/writing-a-driver.md")]
     mod writing_a_driver {}
+
+    #[doc = include_str!("../../docs/src/comparison.md")]
+    mod comparison {}
 }
