@@ -46,15 +46,28 @@ fn op(allowed: Allowed) -> BoxedStrategy<Op> {
 
 fn push(allowed: Allowed) -> impl Strategy<Value = Op> {
     let delay = prop_oneof![3 => Just(0), 1 => 1..4_u32];
-    let ordering = option::weighted(if allowed.ordering { 0.4 } else { 0.0 }, 0..2_u8);
+    let ordering = sometimes(allowed.ordering, 0.4, 0..2_u8);
     let hold = prop_oneof![3 => Just(0), 1 => 1..4_u32];
-    let unique = option::weighted(if allowed.unique { 0.3 } else { 0.0 }, (0..3_u8, hold));
+    let unique = sometimes(allowed.unique, 0.3, (0..3_u8, hold));
     (queue(), delay, ordering, unique).prop_map(|(queue, delay, ordering, unique)| Op::Push {
         queue,
         delay,
         ordering,
         unique,
     })
+}
+
+/// With this probability where it is allowed at all, which is never zero for the library.
+fn sometimes<S>(is_allowed: bool, probability: f64, some: S) -> BoxedStrategy<Option<S::Value>>
+where
+    S: Strategy + 'static,
+    S::Value: Clone,
+{
+    if is_allowed {
+        option::weighted(probability, some).boxed()
+    } else {
+        Just(None).boxed()
+    }
 }
 
 fn reserve() -> impl Strategy<Value = Op> {
