@@ -1,7 +1,7 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -51,6 +51,8 @@ pub(crate) struct ListDriver {
     dead: Mutex<Vec<(JobId, DeadReason, String, Bytes)>>,
     changed: Notify,
     closed: AtomicBool,
+    /// How many deliveries there were.
+    deliveries: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -58,8 +60,8 @@ struct Row {
     id: JobId,
     queue: QueueName,
     body: Bytes,
-    /// Raised by each delivery, and so a token that tells one from another.
-    deliveries: u64,
+    /// The number of its last delivery, which no other has.
+    token: u64,
     attempt: u32,
     leased: bool,
     visible_at: Instant,
@@ -86,11 +88,11 @@ impl ListDriver {
                 .iter_mut()
                 .filter(|row| row.queue == queue.queue && row.visible_at <= now);
             for row in visible.take(room) {
-                row.deliveries += 1;
+                row.token = self.deliveries.fetch_add(1, Ordering::Relaxed);
                 row.attempt += 1;
                 row.leased = true;
-                row.visible_at = now + request.lease;
-                let token = row.deliveries.into();
+                row.visible_at = from_now(request.lease);
+                let token = row.token.into();
                 let lease = Lease {
                     queue: row.queue.clone(),
                     id: row.id,
@@ -117,10 +119,10 @@ impl ListDriver {
         row.leased = false;
         match verdict {
             Verdict::Ack => drop(rows.remove(at)),
-            Verdict::Retry { delay, .. } => row.visible_at = Instant::now() + delay,
+            Verdict::Retry { delay, .. } => row.visible_at = from_now(delay),
             Verdict::Release { delay } => {
                 row.attempt -= 1;
-                row.visible_at = Instant::now() + delay;
+                row.visible_at = from_now(delay);
             }
             Verdict::Dead { reason, error } => {
                 let row = rows.remove(at);
@@ -132,6 +134,12 @@ impl ListDriver {
     }
 }
 
+/// So long from now; a time that no clock can count is a year.
+fn from_now(time: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(time).unwrap_or(now + YEAR)
+}
+
 /// The row whose present lease this is, while it holds.
 fn held(rows: &[Row], lease: &Lease) -> Option<usize> {
     let now = Instant::now();
@@ -139,7 +147,7 @@ fn held(rows: &[Row], lease: &Lease) -> Option<usize> {
         row.id == lease.id
             && row.leased
             && row.visible_at > now
-            && Some(row.deliveries) == lease.token.as_number()
+            && Some(row.token) == lease.token.as_number()
     })
 }
 
@@ -154,7 +162,7 @@ impl Driver for ListDriver {
     }
 
     async fn push(&self, jobs: Vec<NewJob>) -> Result<Vec<PushOutcome>> {
-        let (now, mut rows) = (Instant::now(), self.rows()?);
+        let mut rows = self.rows()?;
         let outcomes = jobs.into_iter().map(|job| {
             let NewJob {
                 id,
@@ -167,10 +175,10 @@ impl Driver for ListDriver {
                 id,
                 queue,
                 body,
-                deliveries: 0,
+                token: 0,
                 attempt: 0,
                 leased: false,
-                visible_at: now + delay,
+                visible_at: from_now(delay),
             });
             PushOutcome::Stored
         });
@@ -180,7 +188,7 @@ impl Driver for ListDriver {
     }
 
     async fn reserve(&self, request: ReserveRequest) -> Result<Vec<Reserved>> {
-        let deadline = Instant::now() + request.wait;
+        let deadline = from_now(request.wait);
         loop {
             // Listening before looking, so that no push falls between the two.
             let changed = self.changed.notified();
@@ -200,7 +208,7 @@ impl Driver for ListDriver {
         let mut rows = self.rows()?;
         let extend = |lease| match held(&rows, &lease) {
             Some(at) => {
-                rows[at].visible_at = Instant::now() + by;
+                rows[at].visible_at = from_now(by);
                 LeaseOutcome::Done
             }
             None => LeaseOutcome::Lost,
@@ -220,6 +228,7 @@ impl Driver for ListDriver {
 
     /// Nothing to do: a row becomes visible by itself, whether it was delayed or its lease ended.
     async fn maintain(&self, _queues: &[QueueName]) -> Result<Maintenance> {
+        self.ping().await?;
         Ok(Maintenance {
             next: Duration::from_secs(60),
             ..Maintenance::default()
