@@ -104,6 +104,17 @@ impl MysqlConfig {
     }
 }
 
+/// Checks the URL and the table `[mysql]` without connecting, for a
+/// [`DriverEntry`](goqueue_core::driver::DriverEntry).
+///
+/// # Errors
+/// What [`MysqlDriver::connect`] would say about them.
+pub fn check(config: &Config) -> Result<()> {
+    MysqlConfig::of(config)?;
+    connect_options(&config.driver)?;
+    Ok(())
+}
+
 /// Connects as the configuration says, for a [`DriverEntry`](goqueue_core::driver::DriverEntry).
 #[must_use = "a driver connects when this is awaited"]
 pub fn connect(config: Config) -> ConnectFuture {

@@ -1,6 +1,10 @@
 //! Bringing the tables up to date.
 
-use goqueue_core::{Config, Error, Result, config::ConfigError};
+use goqueue_core::{
+    Config, Error, Result,
+    config::ConfigError,
+    driver::{MigrateFuture, SchemaChange},
+};
 use sqlx::{Connection, MySqlConnection};
 
 use crate::{
@@ -28,7 +32,7 @@ const STEPS: &[Step] = &[Step {
 }];
 
 /// The version that this program is written for.
-const OURS: u32 = STEPS[STEPS.len() - 1].version;
+pub(crate) const OURS: u32 = STEPS[STEPS.len() - 1].version;
 /// How long one program waits for another that brings the tables up to date, in seconds.
 const LOCK_WAIT: u32 = 60;
 
@@ -74,6 +78,15 @@ pub async fn migrate(config: &Config) -> Result<Migrated> {
     };
     let migrated: Result<Migrated, Fault> = work.await;
     migrated.map_err(|fault| fault.during("migrate"))
+}
+
+/// The same for a [`DriverEntry`](goqueue_core::driver::DriverEntry).
+#[must_use = "the tables are brought up to date when this is awaited"]
+pub fn migrate_schema(config: Config) -> MigrateFuture {
+    Box::pin(async move {
+        let Migrated { from, to } = migrate(&config).await?;
+        Ok(SchemaChange { from, to })
+    })
 }
 
 /// Checks the server and the tables, and brings them up to date where the settings say so.
@@ -136,7 +149,7 @@ async fn check_server(connection: &mut MySqlConnection) -> Result<(Server, Strin
 }
 
 /// Reads what `SELECT VERSION()` says: `10.11.6-MariaDB-…`, `8.4.0`, `9.1.0-…`.
-fn check_version(version: &str) -> Result<(), Fault> {
+pub(crate) fn check_version(version: &str) -> Result<(), Fault> {
     let mut numbers = version
         .split(|c: char| !c.is_ascii_digit())
         .map_while(|n| n.parse().ok());
@@ -158,12 +171,12 @@ fn check_version(version: &str) -> Result<(), Fault> {
     )))
 }
 
-struct State {
-    version: u32,
-    understood_from: u32,
+pub(crate) struct State {
+    pub(crate) version: u32,
+    pub(crate) understood_from: u32,
 }
 
-async fn state(connection: &mut MySqlConnection, prefix: &str) -> Result<State, Fault> {
+pub(crate) async fn state(connection: &mut MySqlConnection, prefix: &str) -> Result<State, Fault> {
     const NO_SUCH_TABLE: u16 = 1146;
     let text = format!(
         "SELECT COALESCE(MAX(version), 0) AS version, \

@@ -96,6 +96,15 @@ impl Settings {
     }
 }
 
+/// Checks the URL and the table `[redis]` without connecting, for a
+/// [`DriverEntry`](goqueue_core::driver::DriverEntry).
+///
+/// # Errors
+/// What [`RedisDriver::connect`] would say about them.
+pub fn check(config: &Config) -> Result<()> {
+    Settings::of(config).map(drop)
+}
+
 /// Connects as the configuration says, for a [`DriverEntry`](goqueue_core::driver::DriverEntry).
 #[must_use = "a driver connects when this is awaited"]
 pub fn connect(config: Config) -> ConnectFuture {

@@ -21,6 +21,7 @@ mod address;
 mod config;
 mod connection;
 mod dead_letters;
+mod diagnose;
 mod driver;
 mod error;
 mod gate;
@@ -42,6 +43,7 @@ mod server;
 mod settle;
 mod wake;
 
-pub use config::{MAX_PREFIX, RedisConfig, SCHEMES, connect};
+pub use config::{MAX_PREFIX, RedisConfig, SCHEMES, check, connect};
 pub use dead_letters::RedisDeadLetters;
+pub use diagnose::diagnose;
 pub use driver::{CAPABILITIES, RedisDriver};

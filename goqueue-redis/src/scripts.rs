@@ -106,6 +106,7 @@ verbs! {
     DEAD_DELETE = Inspect: "dead_delete";
     DEAD_STORE = DeadLetter: "time" "dead_store";
     PURGE = Inspect: "time" "record" "lanes" "upkeep" "purge";
+    DIAGNOSE = Inspect: "time" "diagnose";
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! What the server says about itself.
 
 use goqueue_core::{Result, config::ConfigError};
-use redis::{Cmd, Value};
+use redis::Cmd;
 
-use crate::{address::Address, connection::Connection, error::Operation};
+use crate::{address::Address, connection::Connection, diagnose::text_of, error::Operation};
 
 /// The policy under which a full server refuses to store, instead of forgetting jobs.
-const SAFE_POLICY: &str = "noeviction";
+pub(crate) const SAFE_POLICY: &str = "noeviction";
 
 /// The oldest version with every command that the scripts use.
-const OLDEST: (u32, u32) = (6, 2);
+pub(crate) const OLDEST: (u32, u32) = (6, 2);
 
 /// Looks at the server's settings, and reports those that endanger jobs.
 ///
@@ -51,23 +51,11 @@ pub(crate) async fn examine(connection: &Connection, address: &Address) -> Resul
     Ok(policy.map(str::to_owned))
 }
 
-fn is_too_old(version: &str) -> bool {
+pub(crate) fn is_too_old(version: &str) -> bool {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
     match (parts.next().flatten(), parts.next().flatten()) {
         (Some(major), Some(minor)) => (major, minor) < OLDEST,
         _ => false,
-    }
-}
-
-/// One text, or those of all nodes.
-fn text_of(value: &Value) -> String {
-    match value {
-        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        Value::VerbatimString { text, .. } => text.clone(),
-        Value::SimpleString(text) => text.clone(),
-        Value::Map(nodes) => nodes.iter().map(|(_, text)| text_of(text)).collect(),
-        Value::Array(items) => items.iter().map(text_of).collect(),
-        _ => String::new(),
     }
 }
 

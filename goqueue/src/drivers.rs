@@ -13,9 +13,14 @@ inventory::submit! {
 #[cfg(feature = "redis")]
 inventory::submit! {
     goqueue_core::driver::DriverEntry::new(goqueue_redis::SCHEMES, goqueue_redis::connect)
+        .with_check(goqueue_redis::check)
+        .with_diagnose(goqueue_redis::diagnose)
 }
 
 #[cfg(feature = "mysql")]
 inventory::submit! {
     goqueue_core::driver::DriverEntry::new(&["mysql"], goqueue_mysql::connect)
+        .with_check(goqueue_mysql::check)
+        .with_diagnose(goqueue_mysql::diagnose)
+        .with_migrate(goqueue_mysql::migrate_schema)
 }

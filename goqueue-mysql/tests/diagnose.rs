@@ -1,0 +1,174 @@
+//! What the diagnosis finds on servers and tables that are set up badly.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use goqueue_core::{
+    Config,
+    driver::{Finding, FindingStatus},
+};
+use support::{Database, Server, server_url};
+
+fn of<'a>(findings: &'a [Finding], check: &str) -> &'a Finding {
+    let finding = findings.iter().find(|finding| finding.check == check);
+    finding.unwrap_or_else(|| panic!("`{check}` was not looked at: {findings:#?}"))
+}
+
+fn fix<'a>(findings: &'a [Finding], check: &str) -> &'a str {
+    of(findings, check).fix.as_deref().unwrap()
+}
+
+async fn diagnose(config: &Config) -> Vec<Finding> {
+    goqueue_mysql::diagnose(config.clone()).await
+}
+
+#[tokio::test]
+async fn a_server_that_is_well_has_nothing_to_mend_and_is_left_as_it_was() {
+    let database = Database::new().await;
+    let findings = diagnose(&database.config()).await;
+    assert_eq!(
+        of(&findings, "schema version").status,
+        FindingStatus::Warning
+    );
+    let tables = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()";
+    assert_eq!(database.number(tables).await, 0, "looking makes no tables");
+
+    goqueue_mysql::migrate(&database.config()).await.unwrap();
+    let findings = diagnose(&database.config()).await;
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding.status == FindingStatus::Good),
+        "{findings:#?}"
+    );
+    assert_eq!(
+        of(&findings, "index plan").found,
+        "jobs are taken in the order of the index `ready`"
+    );
+    database.is_empty().await;
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn a_user_without_rights_is_told_which_are_missing() {
+    let database = Database::new().await;
+    goqueue_mysql::migrate(&database.config()).await.unwrap();
+    let user = format!("u{}", &database.name[8..30]);
+    let name = &database.name;
+    database
+        .run(&format!("CREATE USER {user} IDENTIFIED BY 'hunter2'"))
+        .await;
+    database
+        .run(&format!(
+            "GRANT SELECT, INSERT, UPDATE ON {name}.* TO {user}"
+        ))
+        .await;
+    let url = server_url();
+    let host = url.rsplit_once('@').unwrap().1.split('/').next().unwrap();
+    let config = Config::default().with_driver(&*format!("mysql://{user}:hunter2@{host}/{name}"));
+
+    let findings = diagnose(&config).await;
+    let permissions = of(&findings, "permissions");
+    assert_eq!(permissions.status, FindingStatus::Problem);
+    assert!(
+        permissions
+            .found
+            .starts_with("refused: DELETE on goqueue_jobs, DELETE on goqueue_lanes"),
+        "{permissions:?}"
+    );
+    assert!(!permissions.found.contains("UPDATE on"), "{permissions:?}");
+    assert!(fix(&findings, "permissions").starts_with("`GRANT SELECT, INSERT, UPDATE, DELETE ON"));
+
+    database
+        .run(&format!("GRANT DELETE ON {name}.* TO {user}"))
+        .await;
+    let findings = diagnose(&config).await;
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding.status == FindingStatus::Good),
+        "{findings:#?}"
+    );
+    assert!(!format!("{findings:?}").contains("hunter2"));
+    database.run(&format!("DROP USER {user}")).await;
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn tables_that_somebody_changed_are_found() {
+    let database = Database::new().await;
+    goqueue_mysql::migrate(&database.config()).await.unwrap();
+    database
+        .run("ALTER TABLE goqueue_queues ENGINE = MyISAM")
+        .await;
+    let findings = diagnose(&database.config()).await;
+    assert_eq!(
+        fix(&findings, "tables"),
+        "`ALTER TABLE goqueue_queues ENGINE = InnoDB`"
+    );
+
+    database.run("DROP TABLE goqueue_lanes").await;
+    let findings = diagnose(&database.config()).await;
+    assert_eq!(
+        of(&findings, "tables").found,
+        "the table `goqueue_lanes` is gone"
+    );
+
+    database
+        .run("INSERT INTO goqueue_migrations (version, understood_from) VALUES (99, 99)")
+        .await;
+    let findings = diagnose(&database.config()).await;
+    assert_eq!(fix(&findings, "schema version"), "update this program");
+    database.drop().await;
+
+    let database = Database::new().await;
+    goqueue_mysql::migrate(&database.config()).await.unwrap();
+    database
+        .run("ALTER TABLE goqueue_jobs DROP INDEX ready, ADD INDEX ready (queue, seq)")
+        .await;
+    let findings = diagnose(&database.config()).await;
+    assert_eq!(
+        of(&findings, "index plan").status,
+        FindingStatus::Problem,
+        "{findings:#?}"
+    );
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_set_up_badly_is_told_how_to_be_better() {
+    let server = Server::start().await;
+    let database = Database::on(&server.url()).await;
+    goqueue_mysql::migrate(&database.config()).await.unwrap();
+    for setting in [
+        "innodb_flush_log_at_trx_commit = 2",
+        "max_allowed_packet = 1048576",
+        "max_connections = 15",
+        "read_only = 1",
+    ] {
+        database.run(&format!("SET GLOBAL {setting}")).await;
+    }
+    let findings = diagnose(&database.config()).await;
+    assert_eq!(of(&findings, "persistence").status, FindingStatus::Warning);
+    assert_eq!(
+        of(&findings, "largest job").found,
+        "1008 KiB, for `max_allowed_packet` is 1048576 bytes"
+    );
+    assert_eq!(of(&findings, "connections").status, FindingStatus::Warning);
+    assert_eq!(of(&findings, "role").status, FindingStatus::Problem);
+}
+
+#[tokio::test]
+async fn a_short_lease_is_a_finding() {
+    let database = Database::new().await;
+    let config = database.config_with("worker.lease = \"20s\"");
+    let findings = diagnose(&config).await;
+    let lease = of(&findings, "lease against timeout");
+    assert_eq!(
+        lease.found,
+        "`worker.lease` 20s, `mysql.answer_timeout` 30s"
+    );
+    assert_eq!(lease.status, FindingStatus::Warning);
+    database.drop().await;
+}
