@@ -21,6 +21,15 @@ mod guides {
     #[doc = include_str!("../../docs/src/operating.md")]
     mod operating {}
 
+    #[doc = include_str!("../../docs/src/the-command.md")]
+    mod the_command {}
+
+    #[doc = include_str!("../../docs/src/fixing-failing-jobs.md")]
+    mod fixing_failing_jobs {}
+
+    #[doc = include_str!("../../docs/src/json-output.md")]
+    mod json_output {}
+
     #[doc = include_str!("../../docs/src/testing-your-jobs.md")]
     mod testing_your_jobs {}
 

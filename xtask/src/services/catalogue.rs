@@ -27,6 +27,7 @@ pub fn redis() -> Service {
     .ready(Probe::reply("PING\r\n", "+PONG"), Duration::from_secs(20))
     .package("redis-server")
     .needed_by("goqueue-redis")
+    .needed_by("goqueue-cli")
 }
 
 /// Three Redis servers that are one cluster. The URL names the first; clients learn the others.
@@ -47,6 +48,7 @@ pub fn redis_cluster(xtask: &Path) -> Service {
     )
     .package("redis-server")
     .needed_by("goqueue-redis")
+    .needed_by("goqueue-cli")
 }
 
 /// A MariaDB with an empty database `test`, and a user `root` without a password.
@@ -84,6 +86,7 @@ pub fn mariadb() -> Service {
     .stop_within(Duration::from_secs(20))
     .package("mariadb-server")
     .needed_by("goqueue-mysql")
+    .needed_by("goqueue-cli")
 }
 
 /// A server that answers with what it is sent. No crate needs it: the tests of this crate do.

@@ -1,0 +1,77 @@
+//! The configuration, and the connection that it leads to.
+
+use goqueue::{Config, Queue, QueueName, driver::Inspect};
+
+use crate::{
+    args::Global,
+    failure::{Failure, Result},
+};
+
+/// Reads the settings: the file that is named, or else `goqueue.toml`, then the variables, then the
+/// command line.
+pub(crate) fn config(global: &Global) -> Result<Config> {
+    let config = match &global.config {
+        Some(path) => Config::load_file(path)?,
+        None => Config::load()?,
+    };
+    Ok(match &global.driver {
+        Some(url) => config.with_driver(url.clone()),
+        None => config,
+    })
+}
+
+/// A backend that outlives this process, and its administrative calls.
+pub(crate) struct Backend(Queue);
+
+impl Backend {
+    pub(crate) async fn connect(global: &Global) -> Result<Self> {
+        let queue = Queue::connect(&config(global)?).await?;
+        let capabilities = queue.capabilities();
+        if !capabilities.durable {
+            let driver = capabilities.driver;
+            let message = format!(
+                "driver `{driver}` keeps its jobs inside one process, where no other can see them"
+            );
+            return Err(Failure::new(message).help(
+                "name a server: `driver` in goqueue.toml, GOQUEUE_DRIVER, or `--driver \
+                 redis://127.0.0.1:6379/0`; inside the process itself, use `Queue::inspect`",
+            ));
+        }
+        Ok(Self(queue))
+    }
+
+    pub(crate) fn queue(&self) -> &Queue {
+        &self.0
+    }
+
+    pub(crate) fn inspect(&self) -> Result<&dyn Inspect> {
+        let inspect = self.0.inspect().map_err(Failure::from);
+        inspect.map_err(|failure| failure.instead("look into the backend with its own tools"))
+    }
+
+    /// Notes on the standard error that a queue has never been used, and names the one that was
+    /// perhaps meant.
+    pub(crate) async fn note_unknown(&self, queue: &QueueName) -> Result {
+        let known = self.inspect()?.queues().await?;
+        if known.contains(queue) {
+            return Ok(());
+        }
+        let likeness = |name: &&QueueName| strsim::jaro_winkler(name.as_str(), queue.as_str());
+        let similar = known.iter().filter(|name| likeness(name) > 0.8);
+        let nearest = similar.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+        match nearest {
+            Some(name) => {
+                eprintln!("note: queue `{queue}` has never been used here; did you mean `{name}`?")
+            }
+            None => eprintln!(
+                "note: queue `{queue}` has never been used here; `goqueue queues` lists those that have"
+            ),
+        }
+        Ok(())
+    }
+
+    /// Ends the connection. What it answers changes nothing any more.
+    pub(crate) async fn close(self) {
+        let _ = self.0.close().await;
+    }
+}

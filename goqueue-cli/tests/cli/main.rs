@@ -1,0 +1,21 @@
+//! Runs the command as a program, against real servers.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "all of this is test code, the helpers as well"
+)]
+
+mod dead;
+mod doctor;
+mod golden;
+mod interrupt;
+mod jobs;
+mod places;
+mod program;
+mod queues;
+mod schema;
+mod secrets;
+#[cfg(target_os = "linux")]
+mod terminal;
+mod usage;
+mod walkthrough;

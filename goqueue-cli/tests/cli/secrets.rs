@@ -1,0 +1,53 @@
+//! No password is ever shown, whatever goes wrong.
+
+use super::program::{Answer, file, goqueue, run};
+
+const SECRET: &str = "hunter2";
+
+#[track_caller]
+fn hides(answer: &Answer) {
+    let shown = format!("{}{}", answer.stdout, answer.stderr);
+    assert!(!shown.is_empty() && !shown.contains(SECRET), "{shown}");
+}
+
+#[test]
+fn no_command_shows_a_password() {
+    let urls = [
+        "redis://user:hunter2@127.0.0.1:1/0",
+        "redis-cluster://:hunter2@127.0.0.1:1",
+        "redis+unix:///nowhere?pass=hunter2",
+        "mysql://user:hunter2@127.0.0.1:1/shop",
+        "mysql://user:hunter2#@127.0.0.1:1/shop",
+        "hunter2",
+        "kafka://user:hunter2@h",
+    ];
+    let commands: [&[&str]; 6] = [
+        &["queues"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["config", "check"],
+        &["migrate"],
+        &["queues", "-v"],
+    ];
+    for url in urls {
+        for args in commands {
+            hides(&run(goqueue().args(args).args(["--driver", url])));
+            hides(&run(goqueue().args(args).env("GOQUEUE_DRIVER", url)));
+        }
+        // Pasted into the wrong place.
+        if url.contains('@') {
+            hides(&run(goqueue().args(["queues", url])));
+            hides(&run(goqueue().args(["stats", url])));
+        }
+    }
+}
+
+#[test]
+fn no_setting_that_sounds_like_a_secret_is_shown() {
+    let toml = "driver = \"redis://127.0.0.1:1\"\n[redis]\npassword = \"hunter2\"\n[mysql]\napi_token = \"hunter2\"\n";
+    let path = file("secret.toml", toml);
+    for args in [&["config", "check"][..], &["doctor"], &["queues"]] {
+        hides(&run(goqueue().args(args).arg("--config").arg(&path)));
+    }
+    std::fs::remove_file(path).unwrap();
+}
