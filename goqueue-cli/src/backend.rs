@@ -28,14 +28,7 @@ impl Backend {
         let queue = Queue::connect(&config(global)?).await?;
         let capabilities = queue.capabilities();
         if !capabilities.durable {
-            let driver = capabilities.driver;
-            let message = format!(
-                "driver `{driver}` keeps its jobs inside one process, where no other can see them"
-            );
-            return Err(Failure::new(message).help(
-                "name a server: `driver` in goqueue.toml, GOQUEUE_DRIVER, or `--driver \
-                 redis://127.0.0.1:6379/0`; inside the process itself, use `Queue::inspect`",
-            ));
+            return Err(inside_one_process(capabilities.driver));
         }
         Ok(Self(queue))
     }
@@ -53,25 +46,42 @@ impl Backend {
     /// perhaps meant.
     pub(crate) async fn note_unknown(&self, queue: &QueueName) -> Result {
         let known = self.inspect()?.queues().await?;
-        if known.contains(queue) {
-            return Ok(());
-        }
-        let likeness = |name: &&QueueName| strsim::jaro_winkler(name.as_str(), queue.as_str());
-        let similar = known.iter().filter(|name| likeness(name) > 0.8);
-        let nearest = similar.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        match nearest {
-            Some(name) => {
-                eprintln!("note: queue `{queue}` has never been used here; did you mean `{name}`?")
-            }
-            None => eprintln!(
-                "note: queue `{queue}` has never been used here; `goqueue queues` lists those that have"
-            ),
-        }
+        let known: Vec<&str> = known.iter().map(QueueName::as_str).collect();
+        note_unknown("queue", queue.as_str(), &known, "goqueue queues");
         Ok(())
     }
 
     /// Ends the connection. What it answers changes nothing any more.
     pub(crate) async fn close(self) {
         let _ = self.0.close().await;
+    }
+}
+
+/// Why a driver whose jobs do not outlive their process cannot be looked into from another.
+pub(crate) fn inside_one_process(driver: &str) -> Failure {
+    let message =
+        format!("driver `{driver}` keeps its jobs inside one process, where no other can see them");
+    Failure::new(message).help(
+        "name a server: `driver` in goqueue.toml, GOQUEUE_DRIVER, or `--driver \
+         redis://127.0.0.1:6379/0`; inside the process itself, use `Queue::inspect`",
+    )
+}
+
+/// Notes on the standard error that a name is none of the known ones, and names the one that was
+/// perhaps meant.
+pub(crate) fn note_unknown(what: &str, name: &str, known: &[&str], listed_by: &str) {
+    if known.contains(&name) {
+        return;
+    }
+    let likeness = |known: &&&str| strsim::jaro_winkler(known, name);
+    let similar = known.iter().filter(|known| likeness(known) > 0.8);
+    let nearest = similar.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    match nearest {
+        Some(nearest) => {
+            eprintln!("note: {what} `{name}` has never been used here; did you mean `{nearest}`?");
+        }
+        None => eprintln!(
+            "note: {what} `{name}` has never been used here; `{listed_by}` lists those that have"
+        ),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     io::{IsTerminal, Write, stderr},
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -9,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::Instant;
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::output::human::count;
 
@@ -64,6 +65,28 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if self.is_drawn {
             let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// Waits for work that the backend does in steps of its own. `left` tells how much there still is of
+/// `before`.
+pub(crate) async fn follow<T>(
+    doing: &'static str,
+    before: Option<u64>,
+    work: impl Future<Output = T>,
+    left: impl AsyncFn() -> Option<u64>,
+) -> T {
+    let mut progress = Progress::new(doing);
+    let mut ticks = interval(Duration::from_secs(1));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut work = pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            _ = ticks.tick() => if let (Some(before), Some(left)) = (before, left().await) {
+                progress.at(before.saturating_sub(left), Some(before));
+            },
         }
     }
 }

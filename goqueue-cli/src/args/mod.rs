@@ -1,6 +1,7 @@
 //! The command line.
 
 pub(crate) mod dead;
+pub(crate) mod log;
 pub(crate) mod values;
 
 use std::{path::PathBuf, time::Duration};
@@ -69,6 +70,9 @@ pub(crate) enum Command {
     #[command(subcommand, after_help = dead::EXAMPLES)]
     Dead(dead::Dead),
     Purge(Purge),
+    /// See and steer the message log: topics, messages, groups, dead letters, leases
+    #[command(subcommand, after_help = log::EXAMPLES)]
+    Log(log::Log),
     /// Bring the backend's tables up to date
     ///
     /// Any number of programs may do so at once; on tables that are up to date it changes nothing.

@@ -6,6 +6,7 @@ use goqueue::{
     Error, JobId, QueueName,
     dead_letter::DeadReason,
     driver::{DriverUrl, JobState},
+    log::{GroupName, MAX_STORED_ID, MessageId, PartitionKey, TopicName},
 };
 
 /// What is allowed, without what clap says anyway.
@@ -18,6 +19,28 @@ fn allowed(error: Error) -> String {
 
 pub(super) fn queue_name(text: &str) -> Result<QueueName, String> {
     QueueName::new(text).map_err(allowed)
+}
+
+pub(super) fn topic(text: &str) -> Result<TopicName, String> {
+    TopicName::new(text).map_err(allowed)
+}
+
+pub(super) fn group(text: &str) -> Result<GroupName, String> {
+    GroupName::new(text).map_err(allowed)
+}
+
+pub(super) fn partition(text: &str) -> Result<PartitionKey, String> {
+    PartitionKey::new(text).map_err(allowed)
+}
+
+/// One that was stored may be longer than one that is published: that of a dead letter is.
+pub(super) fn message_id(text: &str) -> Result<MessageId, String> {
+    if (1..=MAX_STORED_ID).contains(&text.len()) && !text.chars().any(char::is_control) {
+        return Ok(MessageId::from_stored(text));
+    }
+    Err(format!(
+        "allowed: 1 to {MAX_STORED_ID} bytes without control characters"
+    ))
 }
 
 pub(super) fn job_id(text: &str) -> Result<JobId, String> {

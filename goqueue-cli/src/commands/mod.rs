@@ -4,6 +4,7 @@ mod config;
 mod dead;
 mod doctor;
 mod enqueue;
+mod log;
 mod peek;
 mod purge;
 mod queues;
@@ -30,6 +31,7 @@ pub(crate) async fn run(cli: Cli) -> Result {
             clap_complete::generate(shell, &mut Cli::command(), "goqueue", &mut text);
             output::text(&String::from_utf8_lossy(&text))
         }
+        Command::Log(args) => log::run(global, args).await,
         command => {
             if let Command::Dead(dead) = &command {
                 dead.check()?;
@@ -58,6 +60,7 @@ async fn on_backend(backend: &Backend, command: Command) -> Result {
         Command::Migrate
         | Command::Config(_)
         | Command::Doctor(_)
+        | Command::Log(_)
         | Command::Completions { .. } => Ok(()),
     }
 }

@@ -1,14 +1,10 @@
-use std::{pin::pin, time::Duration};
-
-use tokio::time::{MissedTickBehavior, interval};
-
 use crate::{
     args::Purge,
     backend::Backend,
     confirm::confirm,
     failure::{Failure, Result},
     output::{self, human::counted, json},
-    progress::Progress,
+    progress::follow,
 };
 
 pub(super) async fn run(backend: &Backend, args: &Purge) -> Result {
@@ -24,23 +20,11 @@ pub(super) async fn run(backend: &Backend, args: &Purge) -> Result {
         args.confirm.yes,
     )?;
 
-    let mut progress = Progress::new("removing");
-    let mut ticks = interval(Duration::from_secs(1));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut purge = pin!(inspect.purge(queue));
-    // The backend removes them in bounded steps; what is left tells how far it is.
-    let done = loop {
-        tokio::select! {
-            done = &mut purge => break done,
-            _ = ticks.tick() => {
-                if let Ok(now) = inspect.stats(queue).await {
-                    let left = now.ready + now.scheduled;
-                    progress.at(waiting.saturating_sub(left), Some(waiting));
-                }
-            }
-        }
+    let left = async || {
+        let now = inspect.stats(queue).await.ok()?;
+        Some(now.ready + now.scheduled)
     };
-    drop(progress);
+    let done = follow("removing", Some(waiting), inspect.purge(queue), left).await;
     let done = done.map_err(|error| {
         Failure::from(error)
             .instead("let a worker run the queue empty, or remove it in the backend")

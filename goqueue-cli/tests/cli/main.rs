@@ -10,6 +10,7 @@ mod doctor;
 mod golden;
 mod interrupt;
 mod jobs;
+mod log;
 mod places;
 mod program;
 mod queues;

@@ -79,7 +79,7 @@ fn seen(value: &Value, path: &str, known: &Fields, into: &mut Fields) {
 }
 
 #[track_caller]
-fn compare(command: &str, answers: &[Value]) {
+pub(super) fn compare(command: &str, answers: &[Value]) {
     let known = documented(command);
     let mut found = Fields::new();
     for answer in answers {

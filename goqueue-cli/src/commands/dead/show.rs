@@ -8,7 +8,7 @@ use crate::{
     failure::{Failure, Result},
     output::{
         self,
-        human::{age, now, plain, plain_lines, time},
+        human::{age, counted, now, plain, plain_lines, time},
         job::{content, dead_letter, pretty},
         json::Content,
         style::{self, BOLD, RESET},
@@ -86,15 +86,7 @@ fn history(letter: &DeadLetterInfo, content: &Content, now: u64) -> String {
     let of = content
         .max_attempts
         .map_or_else(String::new, |most| format!(" of at most {most}"));
-    let times = if letter.attempts == 1 {
-        "once"
-    } else {
-        "times"
-    };
-    let handed_out = match letter.attempts {
-        1 => times.to_owned(),
-        n => format!("{n} {times}"),
-    };
+    let handed_out = counted(letter.attempts.into(), "time");
     lines.push(format!("{:20}  handed out {handed_out}{of}", ""));
     if let Ok(Envelope {
         retry: Some(policy),
