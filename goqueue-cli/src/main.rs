@@ -21,7 +21,12 @@ fn main() -> ExitCode {
         Err(error) => return failure::usage(&error),
     };
     // The drivers' warnings; an answer stands on the standard output alone.
-    let level = if cli.global.verbose { "debug" } else { "warn" };
+    let level = match &cli.command {
+        // The screen is the live view's alone.
+        args::Command::Stats(stats) if stats.takes_screen() => "off",
+        _ if cli.global.verbose => "debug",
+        _ => "warn",
+    };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     fmt()
         .with_env_filter(filter)

@@ -87,6 +87,15 @@ impl Settings {
     }
 }
 
+/// Checks the URL and the table `[memory]`, for a [`DriverEntry`](goqueue_core::driver::DriverEntry).
+///
+/// # Errors
+/// What connecting would say about them.
+pub fn check(config: &Config) -> Result<()> {
+    Settings::of(config)?;
+    name_in(&config.driver).map(drop)
+}
+
 /// Connects as the configuration says, for a [`DriverEntry`](goqueue_core::driver::DriverEntry).
 #[must_use = "a driver connects when this is awaited"]
 pub fn connect(config: Config) -> ConnectFuture {

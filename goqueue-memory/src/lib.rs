@@ -83,7 +83,7 @@ mod tests;
 mod unique;
 mod wait;
 
-pub use config::{DEFAULT_CAPACITY, MAX_CAPACITY, MemoryConfig, connect};
+pub use config::{DEFAULT_CAPACITY, MAX_CAPACITY, MemoryConfig, check, connect};
 pub use dead_letters::MemoryDeadLetters;
 pub use driver::{MemoryDriver, MemoryDriverBuilder};
 pub use log::{MemoryLog, connect_log};

@@ -4,7 +4,7 @@ pub(crate) mod dead;
 pub(crate) mod log;
 pub(crate) mod values;
 
-use std::{path::PathBuf, time::Duration};
+use std::{io::IsTerminal, path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -141,6 +141,13 @@ pub(crate) struct Stats {
     pub(crate) count: Option<u64>,
     #[command(flatten)]
     pub(crate) output: Output,
+}
+
+impl Stats {
+    /// Whether it is a live view on a terminal, rather than lines for another program.
+    pub(crate) fn takes_screen(&self) -> bool {
+        self.watch && !self.output.json && std::io::stdout().is_terminal()
+    }
 }
 
 /// List the jobs of a queue without taking them

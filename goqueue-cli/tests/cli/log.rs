@@ -44,15 +44,8 @@ async fn lease(log: &Log, partition: &str, duration: Duration) {
         partitions: vec![at.partition],
         duration,
     };
-    assert_eq!(
-        log.backend()
-            .leases()
-            .acquire(&request)
-            .await
-            .unwrap()
-            .len(),
-        1
-    );
+    // One that has run out by the time of the answer is no longer counted.
+    log.backend().leases().acquire(&request).await.unwrap();
 }
 
 /// Takes what is there of a partition, and ends each delivery as it is told.

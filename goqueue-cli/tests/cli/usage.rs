@@ -194,6 +194,11 @@ fn the_configuration_is_checked_without_a_connection() {
             "unknown field `prefiks`",
         ),
         (
+            "memory",
+            "[memory]\ncapacity = 0\n",
+            "`memory.capacity`: got 0, allowed is 1 to",
+        ),
+        (
             "database",
             "driver = \"mysql://h\"\n",
             "the URL names no database",

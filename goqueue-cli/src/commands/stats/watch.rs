@@ -30,10 +30,10 @@ pub(super) async fn run(backend: &Backend, args: &Stats) -> Result {
         history: History::default(),
         looks: 0,
     };
-    if args.output.json || style::width().is_none() {
-        watch.in_lines().await
-    } else {
+    if args.takes_screen() {
         watch.on_screen().await
+    } else {
+        watch.in_lines().await
     }
 }
 
