@@ -93,7 +93,8 @@ impl Settings {
 /// What connecting would say about them.
 pub fn check(config: &Config) -> Result<()> {
     Settings::of(config)?;
-    name_in(&config.driver).map(drop)
+    name_in(&config.driver)?;
+    Ok(())
 }
 
 /// Connects as the configuration says, for a [`DriverEntry`](goqueue_core::driver::DriverEntry).

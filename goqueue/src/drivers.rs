@@ -3,6 +3,7 @@
 #[cfg(feature = "memory")]
 inventory::submit! {
     goqueue_core::driver::DriverEntry::new(&["memory"], goqueue_memory::connect)
+        .with_check(goqueue_memory::check)
 }
 
 #[cfg(feature = "memory")]

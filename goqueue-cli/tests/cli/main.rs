@@ -8,6 +8,7 @@
 mod dead;
 mod doctor;
 mod golden;
+#[cfg(unix)]
 mod interrupt;
 mod jobs;
 mod log;
