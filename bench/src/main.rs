@@ -1,11 +1,27 @@
-//! Benchmarks of goqueue. `cargo run --release -p goqueue-bench -- memory` prints the figures that
-//! the README reports.
+//! Benchmarks of goqueue, each beside the limit it is held against and beside other queues.
+//! `cargo run --release -p goqueue-bench -- memory` prints the figures of the in-process driver;
+//! `redis` and `mysql` those of the durable ones, on private servers.
 
+mod backend;
+mod child;
+mod compare;
+mod contest;
+mod measures;
 mod memory;
+mod mysql;
+mod peers;
 mod process;
+mod redis;
 mod report;
+mod sample;
+mod series;
+mod servers;
+mod work;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
+
+use backend::Amount;
+use sample::Failure;
 
 #[derive(Debug, Parser)]
 #[command(about = "Benchmarks of goqueue")]
@@ -25,18 +41,93 @@ enum What {
         #[arg(long, default_value_t = 5)]
         rounds: usize,
     },
+    /// The Redis driver, on a private server, beside bare scripts and other queues
+    Redis {
+        /// Jobs per measurement
+        #[arg(long, default_value_t = 100_000)]
+        jobs: usize,
+        #[command(flatten)]
+        how: How,
+    },
+    /// The MySQL driver, on a private MariaDB, beside bare statements and another queue
+    Mysql {
+        /// Jobs per measurement
+        #[arg(long, default_value_t = 40_000)]
+        jobs: usize,
+        #[command(flatten)]
+        how: How,
+    },
+    /// Every durable driver in one run, written down with plots for the docs
+    Compare {
+        /// Jobs per measurement on Redis
+        #[arg(long, default_value_t = 100_000)]
+        redis_jobs: usize,
+        /// Jobs per measurement on MySQL
+        #[arg(long, default_value_t = 40_000)]
+        mysql_jobs: usize,
+        #[command(flatten)]
+        how: How,
+    },
+    /// A worker process of another measurement
+    #[command(hide = true)]
+    Work { url: String, concurrency: usize },
 }
 
-fn main() -> goqueue::Result<()> {
+#[derive(Debug, Args)]
+struct How {
+    /// The same for other queues
+    #[arg(long, default_value_t = 20_000)]
+    peer_jobs: usize,
+    /// Bytes of JSON in a job
+    #[arg(long, default_value_t = 100)]
+    payload: usize,
+    /// Rounds, of which the median is reported
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Leave the other queues out
+    #[arg(long)]
+    no_peers: bool,
+}
+
+impl How {
+    fn amount(&self, jobs: usize) -> Amount {
+        Amount {
+            jobs,
+            peer_jobs: self.peer_jobs,
+            payload: self.payload,
+            rounds: self.rounds,
+        }
+    }
+}
+
+fn main() -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .build();
-    #[expect(
-        clippy::expect_used,
-        reason = "a benchmark without a runtime has nothing to say"
-    )]
-    let runtime = runtime.expect("a runtime starts");
-    match Arguments::parse().what {
-        What::Memory { jobs, rounds } => runtime.block_on(memory::run(jobs, rounds)),
+        .build()?;
+    // Spawned, so that it runs where its connections are.
+    runtime.block_on(async { tokio::spawn(run(Arguments::parse().what)).await? })
+}
+
+async fn run(what: What) -> Result<(), Failure> {
+    match what {
+        What::Memory { jobs, rounds } => memory::run(jobs, rounds).await?,
+        What::Redis { jobs, how } => {
+            println!("{}\n", process::machine());
+            redis::run(how.amount(jobs), !how.no_peers).await?;
+        }
+        What::Mysql { jobs, how } => {
+            println!("{}\n", process::machine());
+            mysql::run(how.amount(jobs), !how.no_peers).await?;
+        }
+        What::Compare {
+            redis_jobs,
+            mysql_jobs,
+            how,
+        } => {
+            let (redis, mysql) = (how.amount(redis_jobs), how.amount(mysql_jobs));
+            compare::run(redis, mysql, !how.no_peers).await?;
+        }
+        What::Work { url, concurrency } => child::work(&url, concurrency).await?,
     }
+    Ok(())
 }

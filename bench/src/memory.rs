@@ -9,12 +9,12 @@ use goqueue::{
     prelude::*,
 };
 use metrics_exporter_prometheus::PrometheusBuilder;
-use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::{
     process::{cpu_time, peak_resident_mb},
     report::{self, Runs},
+    work::Noop,
 };
 
 /// How long an idle worker is watched.
@@ -24,27 +24,8 @@ const SMALL_BACKLOG: usize = 1_000;
 /// Layers stacked to measure one: enough to stand out from the noise of the rest.
 const LAYERS: usize = 10;
 
-/// A job whose payload is 100 bytes of JSON.
-#[derive(Debug, Serialize, Deserialize, Job)]
-#[job(name = "bench.noop")]
-struct Noop {
-    text: String,
-}
-
-impl Noop {
-    fn new() -> Self {
-        // {"text":"…"} leaves 89 bytes for the text.
-        Self {
-            text: "x".repeat(89),
-        }
-    }
-}
-
-impl Handler for Noop {
-    async fn handle(self, _cx: JobContext) -> JobResult {
-        Ok(())
-    }
-}
+/// Bytes of JSON in a job.
+const PAYLOAD: usize = 100;
 
 pub(crate) async fn run(jobs: usize, rounds: usize) -> goqueue::Result<()> {
     println!(
@@ -125,7 +106,7 @@ async fn enqueueing(jobs: usize, rounds: usize) -> goqueue::Result<()> {
 
 async fn enqueue_one_by_one(queue: Queue, jobs: usize) -> goqueue::Result<()> {
     for _ in 0..jobs {
-        queue.enqueue(Noop::new()).await?;
+        queue.enqueue(Noop::of(PAYLOAD)).await?;
     }
     Ok(())
 }
@@ -219,7 +200,9 @@ async fn fill(queue: &Queue, jobs: usize) -> goqueue::Result<()> {
     let mut left = jobs;
     while left > 0 {
         let batch = left.min(1000);
-        queue.enqueue_all((0..batch).map(|_| Noop::new())).await?;
+        queue
+            .enqueue_all((0..batch).map(|_| Noop::of(PAYLOAD)))
+            .await?;
         left -= batch;
     }
     Ok(())

@@ -33,7 +33,7 @@ const RULES: &[Rule] = &[
     // Breaks what users have, with the servers and lines that the suite breaks.
     ("goqueue-chaos", &["goqueue", "goqueue-conformance"]),
     ("goqueue-examples", &["goqueue"]),
-    ("goqueue-bench", &["goqueue"]),
+    ("goqueue-bench", &["goqueue", "xtask"]),
     ("xtask", &[]),
 ];
 

@@ -1,0 +1,109 @@
+//! Other job queues. Each backend's are a program of their own (`peers/`), which is built with the
+//! same settings and asked for one measurement at a time.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde::Deserialize;
+use tokio::process::Command;
+
+use crate::{
+    sample::{Failure, Sample},
+    servers,
+};
+
+/// The program with the peers of one backend.
+#[derive(Debug)]
+pub(crate) struct Peers(Option<PathBuf>);
+
+/// What is asked of a peer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'a> {
+    pub(crate) peer: &'a str,
+    pub(crate) measure: &'a str,
+    pub(crate) url: &'a str,
+    pub(crate) jobs: usize,
+    pub(crate) callers: usize,
+    pub(crate) payload: usize,
+}
+
+#[derive(Debug, Deserialize)]
+struct Answer {
+    seconds: f64,
+    cpu_seconds: f64,
+    latencies_us: Vec<f64>,
+}
+
+impl Peers {
+    /// Nobody to compare with.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
+    /// Builds the program of `backend`.
+    pub(crate) async fn build(backend: &str) -> Result<Self, Failure> {
+        let home = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("peers")
+            .join(backend);
+        let target = servers::target()?.join("bench-peers");
+        println!("building the peers in {}", home.display());
+        let status = Command::new(env!("CARGO"))
+            .args(["build", "--release", "--quiet", "--locked"])
+            .arg("--manifest-path")
+            .arg(home.join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(&target)
+            .status()
+            .await?;
+        if !status.success() {
+            return Err(format!("the peers in {} do not build: {status}", home.display()).into());
+        }
+        let program = format!("goqueue-bench-peers-{backend}");
+        Ok(Self(Some(target.join("release").join(program))))
+    }
+
+    /// A rate. Nothing when there are no peers.
+    pub(crate) async fn sample(&self, question: Question<'_>) -> Result<Option<Sample>, Failure> {
+        let Some(answer) = self.ask(question).await? else {
+            return Ok(None);
+        };
+        let jobs = question.jobs / question.callers * question.callers;
+        let jobs = if question.measure == "enqueue" {
+            jobs
+        } else {
+            question.jobs
+        };
+        let [took, cpu] = [answer.seconds, answer.cpu_seconds].map(Duration::from_secs_f64);
+        Ok(Some(Sample::new(jobs, took, cpu)))
+    }
+
+    /// From enqueue to handler, in milliseconds.
+    pub(crate) async fn latencies(
+        &self,
+        question: Question<'_>,
+    ) -> Result<Option<Vec<f64>>, Failure> {
+        let answer = self.ask(question).await?;
+        Ok(answer.map(|answer| answer.latencies_us.iter().map(|us| us / 1e3).collect()))
+    }
+
+    async fn ask(&self, question: Question<'_>) -> Result<Option<Answer>, Failure> {
+        let Some(program) = &self.0 else {
+            return Ok(None);
+        };
+        let numbers = [question.jobs, question.callers, question.payload].map(|n| n.to_string());
+        let output = Command::new(program)
+            .args([question.peer, question.measure, question.url])
+            .args(&numbers)
+            .kill_on_drop(true)
+            .output()
+            .await?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let (peer, measure) = (question.peer, question.measure);
+            return Err(format!("the peer {peer} failed at `{measure}`: {said}").into());
+        }
+        Ok(Some(serde_json::from_slice(&output.stdout)?))
+    }
+}
