@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use goqueue_core::{
     Config, QueueName, Result,
     driver::{
-        BatchLimits, Capabilities, Clock, DelayLimits, Driver, Inspect, InspectCapability, Lease,
+        BatchLimits, Capabilities, Clock, DelayLimits, Driver, Gate, Inspect, InspectCapability, Lease,
         LeaseOutcome, Maintenance, NewJob, PushOutcome, ReserveRequest, Reserved, Settlement,
         UniqueCapability,
     },
@@ -15,7 +15,6 @@ use crate::{
     config::Settings,
     connection::{self, Connection},
     error::{Operation, to_error},
-    gate::Gate,
     group::Groups,
     keys::Keys,
     registry::Registry,
@@ -95,7 +94,7 @@ impl RedisDriver {
             keys,
             groups: Groups::new(),
             wakeups: Wakeups::start(clients, settings.response_timeout),
-            gate: Gate::new(),
+            gate: Gate::new(NAME),
             retention: settings.retention,
             address: settings.address.to_string(),
             eviction_policy,

@@ -24,7 +24,6 @@ mod dead_letters;
 mod diagnose;
 mod driver;
 mod error;
-mod gate;
 mod group;
 mod inspect;
 mod keys;

@@ -7,6 +7,7 @@
 
 mod administer;
 mod capabilities;
+mod gate;
 mod inspect;
 mod maintain;
 mod push;
@@ -24,6 +25,7 @@ pub use administer::{
 pub use capabilities::{
     BatchLimits, Capabilities, Clock, DelayLimits, InspectCapability, UniqueCapability,
 };
+pub use gate::Gate;
 pub use inspect::{
     DeadLetterInfo, Inspect, JobInfo, JobState, Page, PageRequest, QueueStats, Selection,
 };

@@ -1,4 +1,10 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    any::Any,
+    fmt,
+    hash::{Hash, Hasher},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
@@ -55,19 +61,36 @@ pub struct Lease {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct LeaseToken(Token);
 
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone)]
 enum Token {
     Number(u64),
     Text(Arc<str>),
+    Shared(Arc<dyn Any + Send + Sync>),
 }
 
 impl LeaseToken {
+    /// A token that is a value of the driver's own, for what it has to know of a delivery and
+    /// cannot ask its backend. It equals its clones and no other token.
+    #[must_use]
+    pub fn shared<T: Any + Send + Sync>(value: Arc<T>) -> Self {
+        Self(Token::Shared(value))
+    }
+
+    /// The value it was made from, if it was one of this type.
+    #[must_use]
+    pub fn as_shared<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        match &self.0 {
+            Token::Shared(value) => Arc::clone(value).downcast().ok(),
+            Token::Number(_) | Token::Text(_) => None,
+        }
+    }
+
     /// The number it was made from, if it was.
     #[must_use]
     pub fn as_number(&self) -> Option<u64> {
         match self.0 {
             Token::Number(number) => Some(number),
-            Token::Text(_) => None,
+            Token::Text(_) | Token::Shared(_) => None,
         }
     }
 
@@ -75,8 +98,36 @@ impl LeaseToken {
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match &self.0 {
-            Token::Number(_) => None,
             Token::Text(text) => Some(text),
+            Token::Number(_) | Token::Shared(_) => None,
+        }
+    }
+}
+
+/// Where a shared value lies, which no other has while a token holds it.
+fn address(value: &Arc<dyn Any + Send + Sync>) -> usize {
+    Arc::as_ptr(value).cast::<()>() as usize
+}
+
+impl PartialEq for Token {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Number(one), Self::Number(two)) => one == two,
+            (Self::Text(one), Self::Text(two)) => one == two,
+            (Self::Shared(one), Self::Shared(two)) => address(one) == address(two),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Token {}
+
+impl Hash for Token {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Number(number) => number.hash(state),
+            Self::Text(text) => text.hash(state),
+            Self::Shared(value) => address(value).hash(state),
         }
     }
 }
@@ -104,6 +155,24 @@ impl fmt::Debug for LeaseToken {
         match &self.0 {
             Token::Number(number) => number.fmt(f),
             Token::Text(text) => f.write_str(text),
+            Token::Shared(value) => write!(f, "{:#x}", address(value)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_token_equals_its_clones_only_and_gives_its_value_back() {
+        let value = Arc::new(String::from("receipt"));
+        let token = LeaseToken::shared(Arc::clone(&value));
+        assert_eq!(token, token.clone());
+        assert_ne!(token, LeaseToken::shared(Arc::new((*value).clone())));
+        assert_ne!(token, LeaseToken::from("receipt"));
+        assert_eq!(token.as_shared::<String>(), Some(value));
+        assert!(token.as_shared::<u64>().is_none() && token.as_text().is_none());
+        assert!(!format!("{token:?}").contains("receipt"));
     }
 }

@@ -1,0 +1,94 @@
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use goqueue_conformance::{Harness, NoServer, Store, Timing};
+use goqueue_core::{Config, JobId, driver::Driver};
+use goqueue_sqs::SqsDriver;
+use tokio::runtime::{Builder, Runtime};
+
+/// An implementation of the service, and where the test command says it is.
+#[derive(Clone, Copy)]
+pub struct Service {
+    pub name: &'static str,
+    pub variable: &'static str,
+}
+
+/// A kind of queue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Standard,
+    Fifo,
+}
+
+impl Service {
+    /// The URL of queues that nothing else uses.
+    pub fn url(self, kind: Kind) -> String {
+        let url = std::env::var(self.variable).unwrap_or_else(|_| {
+            let variable = self.variable;
+            panic!("{variable} is not set: `cargo xtask test` starts the service and sets it")
+        });
+        let (region, options) = url.split_once("/?").unwrap();
+        // A prefix has up to 40 characters.
+        let unique = &JobId::new().to_string().replace('-', "")[8..];
+        format!("{region}/t{unique}-?fifo={}&{options}", kind == Kind::Fifo)
+    }
+}
+
+/// The driver on a service that all cases share, told apart by the prefixes of their queues.
+pub struct SqsHarness {
+    name: String,
+    service: Service,
+    kind: Kind,
+}
+
+impl SqsHarness {
+    pub fn new(service: Service, kind: Kind) -> Self {
+        let suffix = if kind == Kind::Fifo { "-fifo" } else { "" };
+        Self {
+            name: format!("{}{suffix}", service.name),
+            service,
+            kind,
+        }
+    }
+}
+
+#[async_trait]
+impl Harness for SqsHarness {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn runtime(&self) -> Runtime {
+        Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap()
+    }
+
+    /// SQS counts in whole seconds and rounds up, so that a lease or a delay may take one more.
+    fn timing(&self) -> Timing {
+        Timing {
+            tolerance: Duration::from_secs(3),
+            histories: 3,
+            ..Timing::REAL
+        }
+    }
+
+    async fn store(&self) -> Store {
+        Store::new(self.service.url(self.kind))
+    }
+
+    async fn connect(&self, store: &Store) -> Arc<dyn Driver> {
+        let config = Config::default().with_driver(store.as_str());
+        Arc::new(SqsDriver::connect(&config).await.unwrap())
+    }
+
+    async fn restart_server(&self, _: &Store) -> Result<(), NoServer> {
+        Err(NoServer)
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        vec!["not-the-key".into(), "not-the-secret".into()]
+    }
+}
