@@ -18,5 +18,5 @@ pub use harness::{Harness, InProcess, NoServer, Store, Timing, real_time_runtime
 pub use model::SpecDriver;
 pub use mutants::Mutant;
 pub use process::child_entry;
-pub use suite::{CASES, Case, MARKS, check_table, run, table, verdict};
+pub use suite::{CASES, Case, MARKS, check_table, run, run_all, table, verdict};
 pub use wrap::{Faults, FaultyDriver, Spy};

@@ -27,7 +27,8 @@ pub(crate) const RETENTION: std::ops::RangeInclusive<Duration> =
 
 /// Whole seconds, rounded up: SQS knows no shorter time, and never early is the rule.
 pub(crate) fn seconds(duration: Duration) -> i32 {
-    let whole = duration.as_secs() + u64::from(duration.subsec_nanos() > 0);
+    let part = u64::from(duration.subsec_nanos() > 0);
+    let whole = duration.as_secs().saturating_add(part);
     i32::try_from(whole).unwrap_or(i32::MAX)
 }
 

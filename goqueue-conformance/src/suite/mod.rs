@@ -1,5 +1,6 @@
 //! The list of cases, and how one is run.
 
+mod all;
 mod cases;
 mod run;
 mod table;
@@ -10,6 +11,7 @@ use futures_util::future::LocalBoxFuture;
 
 use crate::{clause::Clause, harness::Harness};
 
+pub use all::run_all;
 pub use cases::CASES;
 pub(crate) use run::{be_quiet, is_quiet, quietly, run_to_the_end};
 pub use run::{run, verdict};

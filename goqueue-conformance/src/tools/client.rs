@@ -5,8 +5,9 @@ use goqueue_core::{
     JobId, QueueName,
     dead_letter::DeadReason,
     driver::{
-        DeadLetterInfo, Driver, Inspect, Lease, LeaseOutcome, NewJob, PageRequest, PushOutcome,
-        QueueShare, QueueStats, ReserveRequest, Reserved, Settlement, UniqueKey, Verdict,
+        DeadLetterInfo, Driver, Inspect, InspectCapability, Lease, LeaseOutcome, NewJob,
+        PageRequest, PushOutcome, QueueShare, QueueStats, ReserveRequest, Reserved, Settlement,
+        UniqueKey, Verdict,
     },
 };
 use tokio::time::{Instant, sleep};
@@ -261,6 +262,14 @@ impl Client {
         }
     }
 
+    /// Waits until so many jobs are ready, scheduled, running and dead, as far as the backend can
+    /// tell these apart.
+    pub(crate) async fn holds(&self, what: &str, jobs: [u64; 4]) {
+        let can = self.driver.capabilities().inspect;
+        self.counts(what, |stats| is_counted_as(can, stats, jobs))
+            .await;
+    }
+
     /// Waits until the queue is empty but for `dead` dead letters.
     pub(crate) async fn is_over(&self, dead: u64) {
         self.counts("that nothing is left but the dead letters", |stats| {
@@ -298,6 +307,19 @@ impl Client {
             sleep(self.timing.tolerance / 20).await;
         }
     }
+}
+
+/// Whether a backend's counts are those of so many ready, scheduled, running and dead jobs. One that
+/// cannot list its jobs may take a scheduled one for ready or for running.
+pub(crate) fn is_counted_as(can: InspectCapability, told: &QueueStats, jobs: [u64; 4]) -> bool {
+    let [ready, scheduled, running, dead] = jobs;
+    if can == InspectCapability::Full {
+        return [told.ready, told.scheduled, told.running, told.dead] == jobs;
+    }
+    told.ready + told.scheduled + told.running == ready + scheduled + running
+        && told.ready >= ready
+        && told.running >= running
+        && told.dead == dead
 }
 
 /// A failure to be tried again after `delay`.

@@ -3,9 +3,22 @@ use std::{
     sync::{LazyLock, Mutex, MutexGuard, Once, PoisonError},
 };
 
-use tracing_subscriber::{filter::LevelFilter, fmt::MakeWriter};
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    fmt::MakeWriter,
+    prelude::*,
+};
 
 static LINES: LazyLock<Mutex<Vec<String>>> = LazyLock::new(Mutex::default);
+
+const LOUD: [&str; 6] = [
+    "aws_config",
+    "aws_runtime",
+    "aws_sigv4",
+    "aws_smithy_http_client",
+    "aws_smithy_runtime",
+    "hyper_util",
+];
 
 /// Collects what this process logs from now on, as a person would read it.
 ///
@@ -14,10 +27,16 @@ static LINES: LazyLock<Mutex<Vec<String>>> = LazyLock::new(Mutex::default);
 pub(crate) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        tracing_subscriber::fmt()
-            .with_max_level(LevelFilter::DEBUG)
+        // Client libraries that say a page about each call would take most of the time.
+        let targets = LOUD.map(|target| (target, LevelFilter::INFO));
+        let filter = Targets::new()
+            .with_default(LevelFilter::DEBUG)
+            .with_targets(targets);
+        let lines = tracing_subscriber::fmt::layer()
             .with_ansi(false)
-            .with_writer(Collector)
+            .with_writer(Collector);
+        tracing_subscriber::registry()
+            .with(lines.with_filter(filter))
             .init();
     });
 }

@@ -28,6 +28,7 @@ pub(super) struct RawConfig {
     memory: Option<Value>,
     redis: Option<Value>,
     mysql: Option<Value>,
+    sqs: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -76,6 +77,7 @@ impl Default for RawConfig {
             memory: None,
             redis: None,
             mysql: None,
+            sqs: None,
         }
     }
 }
@@ -128,6 +130,7 @@ impl TryFrom<RawConfig> for Config {
             ("memory", raw.memory),
             ("redis", raw.redis),
             ("mysql", raw.mysql),
+            ("sqs", raw.sqs),
         ];
         let tables = tables
             .into_iter()

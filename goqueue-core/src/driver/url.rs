@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Every scheme goqueue knows, with the Cargo feature of the facade that brings its driver.
-const KNOWN: [(&str, &str); 7] = [
+const KNOWN: [(&str, &str); 8] = [
     ("memory", "memory"),
     ("redis", "redis"),
     ("rediss", "redis"),
@@ -17,6 +17,7 @@ const KNOWN: [(&str, &str); 7] = [
     ("redis-cluster", "redis"),
     ("rediss-cluster", "redis"),
     ("mysql", "mysql"),
+    ("sqs", "sqs"),
 ];
 
 /// The address of a backend. Shows neither user nor password nor query in `Debug` and `Display`.

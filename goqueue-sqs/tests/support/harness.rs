@@ -2,7 +2,10 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use goqueue_conformance::{Harness, NoServer, Store, Timing};
-use goqueue_core::{Config, JobId, driver::Driver};
+use goqueue_core::{
+    Config, JobId,
+    driver::{Driver, DriverUrl},
+};
 use goqueue_sqs::SqsDriver;
 use tokio::runtime::{Builder, Runtime};
 
@@ -71,6 +74,7 @@ impl Harness for SqsHarness {
         Timing {
             tolerance: Duration::from_secs(3),
             histories: 3,
+            lease: Duration::from_secs(5),
             ..Timing::REAL
         }
     }
@@ -80,7 +84,8 @@ impl Harness for SqsHarness {
     }
 
     async fn connect(&self, store: &Store) -> Arc<dyn Driver> {
-        let config = Config::default().with_driver(store.as_str());
+        let text = "[sqs]\nresponse_timeout = \"30s\"";
+        let config = Config::from_toml(text).unwrap().with_driver(store.as_str());
         Arc::new(SqsDriver::connect(&config).await.unwrap())
     }
 
@@ -89,6 +94,17 @@ impl Harness for SqsHarness {
     }
 
     fn secrets(&self) -> Vec<String> {
-        vec!["not-the-key".into(), "not-the-secret".into()]
+        let url = self.service.url(self.kind);
+        let secret = |(key, value): (&str, &str)| {
+            let is_secret = ["secret_access_key", "session_token"].contains(&key);
+            is_secret.then(|| value.to_owned())
+        };
+        let secrets: Vec<_> = DriverUrl::new(url)
+            .options()
+            .into_iter()
+            .filter_map(secret)
+            .collect();
+        assert_eq!(secrets.len(), 2, "the URL of the tests has both");
+        secrets
     }
 }

@@ -153,9 +153,7 @@ pub(crate) async fn a_settled_lease_is_lost(h: &dyn Harness) {
             .await;
     }
     client
-        .counts("two waiting jobs and one dead letter", |stats| {
-            (stats.ready, stats.scheduled, stats.running, stats.dead) == (0, 2, 0, 1)
-        })
+        .holds("two waiting jobs and one dead letter", [0, 2, 0, 1])
         .await;
 }
 
