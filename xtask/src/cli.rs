@@ -60,6 +60,18 @@ pub(crate) enum Task {
         #[arg(long)]
         dir: PathBuf,
     },
+    #[command(name = "__sqs", hide = true)]
+    Sqs {
+        /// One of the two implementations
+        name: String,
+        /// Install it instead of becoming it
+        #[arg(long)]
+        install: bool,
+        #[arg(long, required_unless_present = "install")]
+        port: Option<u16>,
+        #[arg(long, required_unless_present = "install")]
+        dir: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use tokio::process::Command;
-use xtask::services::{Service, catalogue};
+use xtask::services::{Service, catalogue, sqs};
 use xtask::workspace::{FACADE, Workspace, cargo};
 use xtask::{check, echo, redis_cluster, services, session};
 
@@ -39,6 +39,13 @@ async fn dispatch(task: Task) -> Result<u8, Box<dyn Error>> {
         Task::RedisCluster { port, dir } => {
             Ok(redis_cluster::serve(port, &dir).await.map(|()| 0)?)
         }
+        Task::Sqs {
+            name,
+            port: Some(port),
+            dir: Some(dir),
+            install: false,
+        } => Ok(sqs::serve(&name, port, &dir).map(|()| 0)?),
+        Task::Sqs { name, .. } => Ok(sqs::install(&name).map(|()| 0)?),
     }
 }
 

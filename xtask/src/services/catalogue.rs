@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use nix::unistd::geteuid;
 
-use super::{Probe, Service};
+use super::{Probe, Service, sqs};
 
 /// Every service, `xtask` being the path of this program.
 #[must_use]
 pub fn all(xtask: &Path) -> Vec<Service> {
-    vec![redis(), redis_cluster(xtask), mariadb(), echo(xtask)]
+    let mut all = vec![redis(), redis_cluster(xtask), mariadb(), echo(xtask)];
+    all.extend(sqs::all(xtask));
+    all
 }
 
 /// A Redis that writes every command to its append-only file, so that a test may restart it.

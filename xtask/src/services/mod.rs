@@ -13,6 +13,7 @@ mod port;
 mod probe;
 mod service;
 mod set;
+pub mod sqs;
 
 pub use error::Error;
 pub use install::{Machine, Remedy};
