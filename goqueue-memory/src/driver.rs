@@ -32,6 +32,7 @@ static CAPABILITIES: Capabilities = Capabilities {
     batch: BatchLimits {
         jobs: 10_000,
         bytes: usize::MAX,
+        full_call: 1,
     },
     max_payload: MAX_PAYLOAD,
     ordering: true,

@@ -140,6 +140,7 @@ pub fn capabilities(max_packet: usize) -> Capabilities {
         batch: BatchLimits {
             jobs: MAX_JOBS,
             bytes: MAX_BYTES.min(max_payload),
+            full_call: 1,
         },
         max_payload,
         ordering: true,

@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use goqueue_core::{
     Config, QueueName, Result,
     driver::{
-        BatchLimits, Capabilities, Clock, DelayLimits, Driver, Gate, Inspect, InspectCapability, Lease,
-        LeaseOutcome, Maintenance, NewJob, PushOutcome, ReserveRequest, Reserved, Settlement,
-        UniqueCapability,
+        BatchLimits, Capabilities, Clock, DelayLimits, Driver, Gate, Inspect, InspectCapability,
+        Lease, LeaseOutcome, Maintenance, NewJob, PushOutcome, ReserveRequest, Reserved,
+        Settlement, UniqueCapability,
     },
 };
 use redis::Cmd;
@@ -28,6 +28,7 @@ pub(crate) const NAME: &str = "redis";
 pub(crate) const BATCH: BatchLimits = BatchLimits {
     jobs: 1_000,
     bytes: 4 * 1024 * 1024,
+    full_call: 1,
 };
 
 /// What the driver can do, on any server.

@@ -39,6 +39,7 @@ pub static STANDARD: Capabilities = Capabilities {
     batch: BatchLimits {
         jobs: PUSH,
         bytes: PUSH / MAX_BATCH * MAX_MESSAGE,
+        full_call: MAX_BATCH,
     },
     max_payload: MAX_MESSAGE - RESERVED,
     ordering: false,

@@ -290,8 +290,13 @@ impl Inner {
             let held = Arc::new(Held::new(start, lease));
             let wait = due.map_or(0, |due| due.saturating_sub(self.clock.now()));
             let (wait, base) = (Duration::from_millis(wait), held.attempt.saturating_sub(1));
+            // A copy gets the attempt back, and goes behind the others of its group if there are any.
+            let is_alone = held
+                .group
+                .as_ref()
+                .is_none_or(|group| *group == held.id.to_string());
             match self.copy_after(&held, base, wait, place) {
-                Ok(copy) if !self.settings.names.is_fifo => copies.push((held, copy)),
+                Ok(copy) if is_alone => copies.push((held, copy)),
                 _ => hidden.push((place, held, Duration::ZERO)),
             }
         }

@@ -32,6 +32,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     batch: BatchLimits {
         jobs: 100,
         bytes: 1 << 20,
+        full_call: 1,
     },
     max_payload: 256 << 10,
     ordering: true,

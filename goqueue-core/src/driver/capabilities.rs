@@ -57,6 +57,10 @@ pub struct BatchLimits {
     pub jobs: usize,
     /// Bytes of all bodies of a push together.
     pub bytes: usize,
+    /// Jobs that the backend hands out or settles for the price of one, where its calls have a
+    /// price: with more to do than it can, a worker waits a moment until it can ask for so many. 1
+    /// where it does not matter.
+    pub full_call: usize,
 }
 
 /// How unique keys are kept.
@@ -75,7 +79,8 @@ pub enum UniqueCapability {
 pub enum InspectCapability {
     /// All of [`Inspect`](super::Inspect).
     Full,
-    /// Counts and dead letters; waiting jobs cannot be listed.
+    /// Counts and dead letters; waiting jobs cannot be listed, and one that is not due yet may be
+    /// counted as ready or as running.
     CountsAndDeadLetters,
     /// None.
     None,

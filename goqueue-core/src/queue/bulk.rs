@@ -210,6 +210,7 @@ mod tests {
         let limits = BatchLimits {
             jobs: 3,
             bytes: 100,
+            full_call: 1,
         };
         assert_eq!(cut(&[1, 1, 1, 1], limits), [vec![0, 1, 2], vec![3]]);
         assert_eq!(cut(&[60, 40, 1, 99], limits), [vec![0, 1], vec![2, 3]]);
@@ -221,6 +222,7 @@ mod tests {
         let limits = BatchLimits {
             jobs: 10,
             bytes: 100,
+            full_call: 1,
         };
         assert_eq!(cut(&[100, 1, 100], limits), [vec![0], vec![1], vec![2]]);
     }

@@ -18,6 +18,9 @@ use crate::{
 const WAIT: Duration = Duration::from_secs(20);
 const WAIT_OF_LEASE: u32 = 4;
 
+/// How long slots are gathered for a call that has its price, while there is a backlog.
+pub(super) const GATHER: Duration = Duration::from_millis(100);
+
 /// When to stop reserving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
@@ -31,12 +34,18 @@ pub(super) enum Mode {
 pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
     let mut schedule = Schedule::new(&shared.settings.queues, shared.settings.strict);
     let mut backoff = TransientBackoff::new();
+    let full_call = shared.queue.capabilities().batch.full_call;
+    let enough = full_call.min(shared.settings.concurrency);
+    let mut has_backlog = false;
     loop {
-        let slots = tokio::select! {
+        let mut slots = tokio::select! {
             biased;
             () = shared.stop.cancelled() => return Ok(()),
             slots = shared.slots.take_free() => slots,
         };
+        if has_backlog && full_call > 1 {
+            slots.gather(enough, GATHER).await;
+        }
         shared.stats.load.now(false);
         // Asked before the reservation: what ends during it may have enqueued another job.
         let was_idle = mode == Mode::Drain && shared.running.is_empty();
@@ -55,6 +64,7 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
         match shared.driver().reserve(request).await {
             Ok(jobs) => {
                 note(&shared, jobs.len(), slots.len(), asked);
+                has_backlog = jobs.len() >= slots.len();
                 shared.health.good();
                 backoff.reset();
                 let is_empty = jobs.is_empty();

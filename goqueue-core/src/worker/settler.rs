@@ -5,10 +5,10 @@ use std::{
 
 use tokio::{
     sync::mpsc,
-    time::{Instant, sleep},
+    time::{Instant, sleep, sleep_until},
 };
 
-use super::{running::RunningJob, shared::Shared, verdict::Decision};
+use super::{fetcher::GATHER, running::RunningJob, shared::Shared, verdict::Decision};
 use crate::{
     driver::{LeaseOutcome, Settlement},
     error::Error,
@@ -76,11 +76,34 @@ impl Settler {
 
     pub(super) async fn run(mut self, shared: Arc<Shared>) {
         let mut group = Vec::new();
+        let full_call = shared.queue.capabilities().batch.full_call;
         while self.0.recv_many(&mut group, MAX_GROUP).await > 0 {
+            if full_call > 1 {
+                self.gather(&shared, &mut group, full_call).await;
+            }
             tokio::select! {
                 biased;
                 () = settle(&shared, &mut group) => {}
                 () = shared.aborted() => return,
+            }
+        }
+    }
+}
+
+impl Settler {
+    /// Where a call has its price, waits a moment for more ends of what is running, until they fill
+    /// whole calls. A lone job has nothing to wait for, and a worker that stops does not wait.
+    async fn gather(&mut self, shared: &Shared, group: &mut Vec<Settled>, full_call: usize) {
+        let until = Instant::now() + GATHER;
+        while group.len() % full_call != 0
+            && group.len() < shared.running.len()
+            && group.len() < MAX_GROUP
+        {
+            tokio::select! {
+                biased;
+                () = shared.stop.cancelled() => return,
+                () = sleep_until(until) => return,
+                more = self.0.recv_many(group, MAX_GROUP) => if more == 0 { return },
             }
         }
     }
