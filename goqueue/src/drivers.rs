@@ -25,3 +25,8 @@ inventory::submit! {
         .with_diagnose(goqueue_mysql::diagnose)
         .with_migrate(goqueue_mysql::migrate_schema)
 }
+
+#[cfg(feature = "sqs")]
+inventory::submit! {
+    goqueue_core::driver::DriverEntry::new(goqueue_sqs::SCHEMES, goqueue_sqs::connect)
+}

@@ -14,7 +14,7 @@ async fn refused(url: &str) -> String {
 #[tokio::test]
 async fn a_driver_that_does_not_exist() {
     let allowed = "memory://, redis://, rediss://, redis+unix://, redis-cluster://, \
-                   rediss-cluster://, mysql://";
+                   rediss-cluster://, mysql://, sqs://";
     assert_eq!(
         refused("rabbit://user:hunter2@localhost").await,
         format!("unknown driver `rabbit`: allowed are {allowed}"),
@@ -31,6 +31,7 @@ async fn a_driver_that_is_not_compiled_in() {
         ("redis", "redis://:hunter2@localhost"),
         ("redis", "REDISS://localhost"),
         ("mysql", "mysql://root:hunter2@localhost/jobs"),
+        ("sqs", "sqs://eu-west-1/shop-?secret_access_key=hunter2"),
     ];
     for (feature, url) in missing {
         let scheme = url.split_once("://").unwrap().0.to_lowercase();

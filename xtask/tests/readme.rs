@@ -31,18 +31,24 @@ fn driver_table() -> String {
     let memory = goqueue_memory::MemoryDriver::new();
     // As large as servers have it on their own, or larger.
     let mysql = goqueue_mysql::capabilities(64 << 20);
-    let drivers = [memory.capabilities(), &goqueue_redis::CAPABILITIES, &mysql];
+    let drivers = [
+        ("memory", memory.capabilities()),
+        ("redis", &goqueue_redis::CAPABILITIES),
+        ("mysql", &mysql),
+        ("sqs", &goqueue_sqs::STANDARD),
+        ("sqs FIFO", &goqueue_sqs::FIFO),
+    ];
 
     let mut table = String::from("|");
-    for driver in &drivers {
-        table += &format!(" | `{}`", driver.driver);
+    for (name, _) in &drivers {
+        table += &format!(" | `{name}`");
     }
     table += " |\n| ---";
     table += &" | ---".repeat(drivers.len());
     table += " |\n";
     for (name, cell) in ROWS {
         table += &format!("| {name}");
-        for driver in &drivers {
+        for (_, driver) in &drivers {
             table += &format!(" | {}", cell(driver));
         }
         table += " |\n";
