@@ -13,7 +13,7 @@ use crate::{
     SqsDriver,
     address::{self, Address},
     driver::NAME,
-    limits::{MAX_DELAY, MAX_VISIBILITY, RETENTION},
+    limits::{MAX_DELAY, MAX_VISIBILITY, MIN_VISIBILITY, RETENTION},
     names::Names,
 };
 
@@ -216,7 +216,7 @@ fn check(table: &SqsConfig) -> Result<(), ConfigError> {
         (
             "max_visibility",
             table.max_visibility,
-            second,
+            MIN_VISIBILITY,
             MAX_VISIBILITY,
         ),
     ] {

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use goqueue_core::{JobId, driver::Lease};
 use tokio::time::Instant;
 
-use crate::{attributes::Attributes, queues::SqsQueue};
+use crate::{attributes::Attributes, limits::longest_hide, queues::SqsQueue};
 
 /// One message under a lease of this process.
 #[derive(Debug)]
@@ -107,7 +107,6 @@ impl Held {
 
     /// How much longer the service lets it be hidden, of the `most` that it allows after a receive.
     pub(crate) fn hideable(&self, most: Duration) -> Duration {
-        // A second for the time until the service hears of it, since it counts in seconds.
-        most.saturating_sub(self.received.elapsed() + Duration::from_secs(1))
+        longest_hide(most).saturating_sub(self.received.elapsed())
     }
 }

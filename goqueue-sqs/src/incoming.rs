@@ -8,7 +8,7 @@ use crate::{
     attributes::{BASE, DEDUP, DUE, DUE_IN, Marks},
     clock::ServerClock,
     held::Start,
-    limits::millis,
+    limits::{longest_hide, millis},
     queues::SqsQueue,
 };
 
@@ -48,7 +48,7 @@ impl Incoming {
                 .map(|due_in| sent.saturating_add(due_in))
         });
         let base: u32 = marks.number(BASE).unwrap_or(0);
-        let early = early_receives(first, due, receives, millis(max_visibility));
+        let early = early_receives(first, due, receives, millis(longest_hide(max_visibility)));
         let deliveries = u32::try_from(receives - early).unwrap_or(u32::MAX);
         let first_dedup = system.get(&System::MessageDeduplicationId).cloned();
         let start = Start {

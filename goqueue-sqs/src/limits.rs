@@ -17,6 +17,8 @@ pub const RESERVED: usize = 8 * 1024;
 pub(crate) const MAX_DELAY: Duration = Duration::from_secs(15 * 60);
 /// The longest that a message stays hidden, counted from its receive.
 pub(crate) const MAX_VISIBILITY: Duration = Duration::from_secs(12 * 3600);
+/// The shortest that a setting may make of it.
+pub(crate) const MIN_VISIBILITY: Duration = Duration::from_secs(2);
 /// The longest `WaitTimeSeconds`.
 pub(crate) const MAX_WAIT: Duration = Duration::from_secs(20);
 /// How long a deduplication id is remembered.
@@ -30,6 +32,12 @@ pub(crate) fn seconds(duration: Duration) -> i32 {
     let part = u64::from(duration.subsec_nanos() > 0);
     let whole = duration.as_secs().saturating_add(part);
     i32::try_from(whole).unwrap_or(i32::MAX)
+}
+
+/// How long a message can be hidden at once, of the `most` that is allowed from its receive: a second
+/// less, for the time until the service hears of it.
+pub(crate) fn longest_hide(most: Duration) -> Duration {
+    most.saturating_sub(Duration::from_secs(1))
 }
 
 /// Whole milliseconds, rounded up, as far as they can be counted.
