@@ -103,7 +103,7 @@ async fn take_turn(
                 callers,
                 payload,
             };
-            backend.peers().sample(question).await
+            Ok(backend.peers().sample(question).await)
         }
     }
 }

@@ -59,7 +59,12 @@ impl Contest {
     pub(crate) fn figure(&self) -> Figure {
         let rates: Vec<f64> = self.ours.iter().map(Sample::rate).collect();
         let cpu: Vec<f64> = self.ours.iter().map(Sample::cpu_per_100k).collect();
-        let times_peer = self.peers.iter().filter(|(_, samples)| !samples.is_empty());
+        // The ratio is one of rounds: a peer that failed in one has none.
+        let rounds = self.ours.len();
+        let times_peer = self
+            .peers
+            .iter()
+            .filter(|(_, samples)| rounds > 0 && samples.len() == rounds);
         let mut figure = Figure {
             name: self.name.clone(),
             unit: "jobs/s",

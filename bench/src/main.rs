@@ -75,8 +75,8 @@ enum What {
 
 #[derive(Debug, Args)]
 struct How {
-    /// The same for other queues
-    #[arg(long, default_value_t = 20_000)]
+    /// The same for other queues, which may be much slower
+    #[arg(long, default_value_t = 5_000)]
     peer_jobs: usize,
     /// Bytes of JSON in a job
     #[arg(long, default_value_t = 100)]

@@ -7,12 +7,15 @@ use std::{
 };
 
 use serde::Deserialize;
-use tokio::process::Command;
+use tokio::{process::Command, time::timeout};
 
 use crate::{
     sample::{Failure, Sample},
     servers,
 };
+
+/// How long a peer may take for one measurement.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The program with the peers of one backend.
 #[derive(Debug)]
@@ -64,28 +67,36 @@ impl Peers {
         Ok(Self(Some(target.join("release").join(program))))
     }
 
-    /// A rate. Nothing when there are no peers.
-    pub(crate) async fn sample(&self, question: Question<'_>) -> Result<Option<Sample>, Failure> {
-        let Some(answer) = self.ask(question).await? else {
-            return Ok(None);
-        };
-        let jobs = question.jobs / question.callers * question.callers;
-        let jobs = if question.measure == "enqueue" {
-            jobs
-        } else {
-            question.jobs
+    /// A rate. Nothing when there are no peers, or when this one fails, which is told.
+    pub(crate) async fn sample(&self, question: Question<'_>) -> Option<Sample> {
+        let answer = self.ask_or_tell(question).await?;
+        let jobs = match question.measure {
+            "enqueue" => question.jobs / question.callers * question.callers,
+            _ => question.jobs,
         };
         let [took, cpu] = [answer.seconds, answer.cpu_seconds].map(Duration::from_secs_f64);
-        Ok(Some(Sample::new(jobs, took, cpu)))
+        Some(Sample::new(jobs, took, cpu))
     }
 
     /// From enqueue to handler, in milliseconds.
-    pub(crate) async fn latencies(
-        &self,
-        question: Question<'_>,
-    ) -> Result<Option<Vec<f64>>, Failure> {
-        let answer = self.ask(question).await?;
-        Ok(answer.map(|answer| answer.latencies_us.iter().map(|us| us / 1e3).collect()))
+    pub(crate) async fn latencies(&self, question: Question<'_>) -> Option<Vec<f64>> {
+        let answer = self.ask_or_tell(question).await?;
+        Some(answer.latencies_us.iter().map(|us| us / 1e3).collect())
+    }
+
+    async fn ask_or_tell(&self, question: Question<'_>) -> Option<Answer> {
+        match timeout(PATIENCE, self.ask(question)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => {
+                println!("{error}");
+                None
+            }
+            Err(_) => {
+                let Question { peer, measure, .. } = question;
+                println!("the peer {peer} did not end `{measure}` in {PATIENCE:?}");
+                None
+            }
+        }
     }
 
     async fn ask(&self, question: Question<'_>) -> Result<Option<Answer>, Failure> {

@@ -185,7 +185,7 @@ pub(crate) async fn latency(mysql: &Mysql, amount: Amount) -> Result<Vec<Figure>
         callers: CONCURRENCY,
         payload: amount.payload,
     };
-    if let Some(theirs) = mysql.peers.latencies(question).await? {
+    if let Some(theirs) = mysql.peers.latencies(question).await {
         let name = "mysql: idle latency of apalis, p50";
         let figure = Figure::plain(name, "ms", percentile(&theirs, 0.5));
         report::print(&figure);

@@ -168,7 +168,7 @@ pub(crate) async fn latency(redis: &Redis, amount: Amount) -> Result<Vec<Figure>
         payload: amount.payload,
     };
     redis.empty().await?;
-    if let Some(theirs) = redis.peers.latencies(question).await? {
+    if let Some(theirs) = redis.peers.latencies(question).await {
         for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
             let name = format!("redis: idle latency of apalis, {name}");
             let figure = Figure::plain(name, "ms", percentile(&theirs, share));
