@@ -39,6 +39,9 @@ mod guides {
     #[doc = include_str!("../../docs/src/guarantees.md")]
     mod guarantees {}
 
+    #[doc = include_str!("../../docs/src/benchmarks.md")]
+    mod benchmarks {}
+
     #[doc = include_str!("../../docs/src/writing-a-driver.md")]
     mod writing_a_driver {}
 

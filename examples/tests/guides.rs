@@ -14,7 +14,10 @@ fn guides() -> PathBuf {
 fn pages() -> BTreeSet<String> {
     let entries = fs::read_dir(guides()).expect("the guides are there");
     let names = entries.map(|entry| entry.expect("readable").file_name().display().to_string());
-    names.filter(|name| name != "SUMMARY.md").collect()
+    // Beside the pages lie the folders with their pictures.
+    names
+        .filter(|name| name.ends_with(".md") && name != "SUMMARY.md")
+        .collect()
 }
 
 /// What stands in the round brackets of each link.
