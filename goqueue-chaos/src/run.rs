@@ -110,7 +110,7 @@ pub async fn run(plan: &Plan) -> Result<Verdict, BoxError> {
 
     stage.dismiss(Role::Producer).await?;
     let config = Config::from_toml(&stage.config())?;
-    let queue = Queue::connect(&config).await?;
+    let queue = patiently(|| Queue::connect(&config)).await?;
     let inspect = queue.inspect()?;
     let left = run_empty(inspect, plan.patience).await?;
     stage.dismiss(Role::Worker).await?;
@@ -160,6 +160,21 @@ async fn act(stage: &mut Stage, schedule: &[Moment]) -> io::Result<()> {
     Ok(())
 }
 
+/// Asks again when a call fails for a moment: everything is mended, but the machine may be busy.
+async fn patiently<T, F>(ask: impl Fn() -> F) -> goqueue::Result<T>
+where
+    F: Future<Output = goqueue::Result<T>>,
+{
+    const TRIES: u32 = 30;
+    for _ in 1..TRIES {
+        match ask().await {
+            Err(error) if error.is_transient() => sleep(Duration::from_millis(500)).await,
+            answer => return answer,
+        }
+    }
+    ask().await
+}
+
 /// Waits until no queue has a live job, and answers what is left when that takes too long.
 async fn run_empty(
     inspect: &dyn Inspect,
@@ -170,7 +185,7 @@ async fn run_empty(
         let mut left = Vec::new();
         for name in QUEUES {
             let name = QueueName::new(name)?;
-            let stats = inspect.stats(&name).await?;
+            let stats = patiently(|| inspect.stats(&name)).await?;
             left.push((name, stats.ready + stats.scheduled + stats.running));
         }
         let is_empty = left.iter().all(|(_, live)| *live == 0);
@@ -187,7 +202,7 @@ async fn letters(inspect: &dyn Inspect) -> goqueue::Result<Vec<Letter>> {
         let name = QueueName::new(name)?;
         let mut page = PageRequest::first(100);
         loop {
-            let found = inspect.dead_letters(&name, page).await?;
+            let found = patiently(|| inspect.dead_letters(&name, page.clone())).await?;
             letters.extend(found.items.into_iter().map(|letter| Letter {
                 id: letter.id.to_string(),
                 queue: letter.queue.to_string(),
