@@ -50,6 +50,7 @@
 //! | `memory://` | `memory` (default) |
 //! | `redis://`, `rediss://`, `redis+unix://`, `redis-cluster://`, `rediss-cluster://` | `redis` |
 //! | `mysql://` | `mysql` |
+//! | `sqs://` | `sqs` |
 //!
 //! A URL whose driver is not compiled in gives an error that names the feature.
 //! [`Queue::new`] takes a driver of your own.
@@ -96,6 +97,10 @@ pub use goqueue_mysql as mysql;
 #[cfg(feature = "redis")]
 #[doc(inline)]
 pub use goqueue_redis as redis;
+/// The Amazon SQS driver.
+#[cfg(feature = "sqs")]
+#[doc(inline)]
+pub use goqueue_sqs as sqs;
 
 /// What the derive's code names. No part of the public interface.
 #[doc(hidden)]
