@@ -193,10 +193,8 @@ async fn five_thousand_jobs_survive_a_line_that_loses_answers() {
     };
     let running = worker.build().unwrap().run_until(stop);
     let report = timeout(Duration::from_secs(240), running).await;
-    let (distinct, runs) = (
-        seen.0.lock().unwrap().len(),
-        seen.0.lock().unwrap().values().sum::<usize>(),
-    );
+    let seen = seen.0.lock().unwrap();
+    let (distinct, runs) = (seen.len(), seen.values().sum::<usize>());
     println!("{distinct} jobs in {runs} runs; {rounds} rounds of enqueueing; {report:?}");
     assert_eq!(distinct, JOBS, "none is lost");
 }

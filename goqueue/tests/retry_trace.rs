@@ -37,7 +37,9 @@ async fn drivers() -> Vec<(&'static str, Queue)> {
         "driver = \"{}\"\n[redis]\nprefix = \"{unique}\"",
         url("GOQUEUE_TEST_REDIS_URL")
     );
-    let redis = goqueue_redis::RedisDriver::connect(&config(&redis)).await.unwrap();
+    let redis = goqueue_redis::RedisDriver::connect(&config(&redis))
+        .await
+        .unwrap();
     let mysql = Config::default().with_driver(url("GOQUEUE_TEST_MYSQL_URL").as_str());
     let mysql = goqueue_mysql::MysqlDriver::connect(&mysql).await.unwrap();
     let mut all = vec![
@@ -95,8 +97,17 @@ async fn trace(queue: &Queue, name: &str) -> Vec<Step> {
     let driver = Arc::clone(queue.driver());
     let page = PageRequest::first(10);
     let name = goqueue::QueueName::new(name).unwrap();
-    let letters = driver.inspect().unwrap().dead_letters(&name, page).await.unwrap();
-    let dead: Vec<_> = letters.items.iter().map(|letter| (letter.id, letter.attempts)).collect();
+    let letters = driver
+        .inspect()
+        .unwrap()
+        .dead_letters(&name, page)
+        .await
+        .unwrap();
+    let dead: Vec<_> = letters
+        .items
+        .iter()
+        .map(|letter| (letter.id, letter.attempts))
+        .collect();
     assert_eq!(dead, [(id, 4)], "one dead letter after four runs");
     steps
 }
