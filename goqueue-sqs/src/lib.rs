@@ -41,6 +41,7 @@ mod queues;
 mod resend;
 mod reserve;
 mod settle;
+mod wait;
 
 pub use config::{SCHEMES, SqsConfig, connect};
 pub use dead_letters::SqsDeadLetters;
