@@ -35,6 +35,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     batch: BatchLimits {
         jobs: 1000,
         bytes: usize::MAX,
+        full_call: 1,
     },
     max_payload: 1024 * 1024,
     ordering: false,
