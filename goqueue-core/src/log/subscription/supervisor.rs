@@ -21,7 +21,11 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    log::{names::PartitionKey, observe::StoreKind, store::LeaseRequest},
+    log::{
+        names::PartitionKey,
+        observe::StoreKind,
+        store::{Heartbeat, LeaseInfo, LeaseRequest},
+    },
     telemetry::log_target::SUBSCRIBER,
 };
 
@@ -187,6 +191,7 @@ impl Supervisor {
             .timed(StoreKind::SubscriberHeartbeats, "list", call)
             .await?;
         if listed.iter().any(|heartbeat| !heartbeat.is_alive) {
+            self.release_leases_of_the_dead(&listed).await?;
             let call = store.purge(topic, group, checked.config.lease_duration);
             let dead = backend
                 .timed(StoreKind::SubscriberHeartbeats, "purge", call)
@@ -204,6 +209,31 @@ impl Supervisor {
             .collect();
         alive.sort_unstable();
         Ok(alive)
+    }
+
+    /// Removes the leases that dead subscribers left on partitions that nobody has taken since:
+    /// drained ones are taken by nobody.
+    async fn release_leases_of_the_dead(&self, listed: &[Heartbeat]) -> Result<()> {
+        let (backend, checked) = (&self.shared.backend, &self.shared.checked);
+        let (topic, group) = (&checked.topic, &checked.group);
+        let store = backend.inner.leases();
+        let call = store.list(Some(topic), Some(group));
+        let leases = backend
+            .timed(StoreKind::PartitionLeases, "list", call)
+            .await?;
+        for heartbeat in listed.iter().filter(|heartbeat| !heartbeat.is_alive) {
+            let left =
+                |lease: &&LeaseInfo| !lease.is_held() && lease.subscriber == heartbeat.subscriber;
+            let left = leases.iter().filter(left);
+            let partitions: Vec<_> = left.map(|lease| lease.at.partition.clone()).collect();
+            if !partitions.is_empty() {
+                let call = store.release(topic, group, &heartbeat.subscriber, &partitions);
+                backend
+                    .timed(StoreKind::PartitionLeases, "release", call)
+                    .await?;
+            }
+        }
+        Ok(())
     }
 
     async fn beat(&self) -> Result<()> {
