@@ -145,6 +145,8 @@ pub(crate) async fn dead_letters_can_be_read_like_any_topic(h: &dyn LogHarness) 
 pub(crate) async fn a_requeued_letter_comes_back_to_its_group_alone(h: &dyn LogHarness) {
     let b = Bench::new(h).await;
     b.publish("p", &["a"]).await;
+    // Known from now on: the message is kept until this group has read it.
+    b.hand("h", "third", "p").await;
     let mut billing = b.subscribe(b.config("s", "billing")).await;
     let mut mail = b.subscribe(b.config("s", "mail")).await;
     let acked = b.next(&mut mail).await.ack().await;
