@@ -38,6 +38,7 @@ mod code {
     pub(super) const PACKET_TOO_LARGE: u16 = 1153;
     pub(super) const LOCK_WAIT_TIMEOUT: u16 = 1205;
     pub(super) const DEADLOCK: u16 = 1213;
+    pub(super) const DUPLICATE: u16 = 1062;
     pub(super) const TOO_MANY_USER_CONNECTIONS: u16 = 1203;
     pub(super) const READ_ONLY: u16 = 1290;
     pub(super) const QUERY_INTERRUPTED: u16 = 1317;
@@ -77,6 +78,11 @@ impl Fault {
             self.number(),
             Some(code::DEADLOCK | code::LOCK_WAIT_TIMEOUT | code::RECORD_CHANGED)
         )
+    }
+
+    /// Whether a row was refused because its key is taken. Only its statement is undone.
+    pub(crate) fn is_duplicate(&self) -> bool {
+        self.number() == Some(code::DUPLICATE)
     }
 
     /// Whether no connection could be made, so that nothing can have happened.

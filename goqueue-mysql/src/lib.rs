@@ -8,7 +8,7 @@
 //! Programs use it through the facade crate `goqueue`, feature `mysql`, and a URL such as
 //! `mysql://user:password@host:3306/database`. [`EnqueueIn`] stores jobs inside your own
 //! transaction; [`MysqlDriver::with_pool`] shares your pool; [`MysqlDeadLetters`] keeps the dead
-//! letters of any driver.
+//! letters of any driver. [`log`] is the partitioned message log, with consumer groups.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -26,6 +26,7 @@ mod floors;
 mod hash;
 mod inspect;
 mod lanes;
+pub mod log;
 mod maintain;
 mod migrate;
 #[cfg(test)]
@@ -33,6 +34,7 @@ mod parsers;
 #[cfg(test)]
 mod plans;
 mod push;
+mod registry;
 mod reserve;
 mod row;
 mod settle;

@@ -25,11 +25,24 @@ struct Step {
     understood_from: u32,
 }
 
-const STEPS: &[Step] = &[Step {
-    version: 1,
-    text: include_str!("../migrations/0001_jobs.sql"),
-    understood_from: 1,
-}];
+macro_rules! steps {
+    ($($version:literal $file:literal understood_from $understood_from:literal)+) => {
+        &[$(Step {
+            version: $version,
+            text: include_str!(concat!("../migrations/", $file, ".sql")),
+            understood_from: $understood_from,
+        }),+]
+    };
+}
+
+const STEPS: &[Step] = steps! {
+    1 "0001_jobs" understood_from 1
+    2 "0002_queue_messages" understood_from 1
+    3 "0003_queue_delivery_state" understood_from 1
+    4 "0004_queue_offsets" understood_from 1
+    5 "0005_queue_partition_leases" understood_from 1
+    6 "0006_queue_subscriber_heartbeats" understood_from 1
+};
 
 /// The version that this program is written for.
 pub(crate) const OURS: u32 = STEPS[STEPS.len() - 1].version;

@@ -218,7 +218,7 @@ impl Shared {
                 write!(
                     text,
                     "SELECT {seq} AS seq, '{reason}' AS reason, {} AS error",
-                    Hex(error)
+                    Hex(error.as_bytes())
                 )
             });
             message.put(&self.sql.bury, &[("verdicts", &verdicts)]);
@@ -233,7 +233,7 @@ impl Shared {
                 write!(
                     text,
                     "SELECT {seq} AS seq, {number} AS token, {delay} AS delay, {} AS error",
-                    Hex(error)
+                    Hex(error.as_bytes())
                 )
             });
             places.push(message.put(&self.sql.retry, &[("verdicts", &verdicts)]));
@@ -324,11 +324,12 @@ fn leases(tokens: &[Token]) -> String {
     format!("leased = 1 AND ({groups})")
 }
 
-fn shortened(error: &str) -> &[u8] {
+/// As much of an error as a column holds.
+pub(crate) fn shortened(error: &str) -> &str {
     let end = (0..=error.len().min(MAX_ERROR))
         .rev()
         .find(|at| error.is_char_boundary(*at));
-    &error.as_bytes()[..end.unwrap_or_default()]
+    &error[..end.unwrap_or_default()]
 }
 
 /// What has to be known of a job to end it.
@@ -374,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_long_error_is_cut_at_a_character() {
-        assert_eq!(shortened("short"), b"short");
+        assert_eq!(shortened("short"), "short");
         let long = "é".repeat(MAX_ERROR);
         assert_eq!(shortened(&long).len(), MAX_ERROR - 1);
     }

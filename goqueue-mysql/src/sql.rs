@@ -10,38 +10,43 @@ use goqueue_core::QueueName;
 
 use crate::clock::{HELD, HELD_FROM, NEVER, NOW};
 
+/// Every statement of one folder, for one prefix: `statements! { Name in "folder": file file }`.
 macro_rules! statements {
-    ($($name:ident)+) => {
-        /// Every statement, for one prefix.
+    ($(#[$doc:meta])* $type:ident in $folder:literal: $($name:ident)+) => {
+        $(#[$doc])*
         #[derive(Debug)]
-        pub(crate) struct Statements {
-            $(pub(crate) $name: Template,)+
+        pub(crate) struct $type {
+            $(pub(crate) $name: $crate::sql::Template,)+
+            #[allow(dead_code, reason = "not every folder needs it")]
             pub(crate) prefix: String,
         }
 
-        impl Statements {
+        impl $type {
             pub(crate) fn new(prefix: &str) -> Self {
                 Self {
-                    $($name: Template::new(
-                        include_str!(concat!("sql/", stringify!($name), ".sql")),
+                    $($name: $crate::sql::Template::new(
+                        include_str!(concat!($folder, "/", stringify!($name), ".sql")),
                         prefix,
                     ),)+
                     prefix: prefix.into(),
                 }
             }
-        }
 
-        #[cfg(test)]
-        const FILES: &[&str] = &[$(concat!(stringify!($name), ".sql"),)+];
+            #[cfg(test)]
+            pub(crate) const FILES: &[&str] = &[$(concat!(stringify!($name), ".sql"),)+];
+        }
     };
 }
+pub(crate) use statements;
 
 statements! {
-    begin bury close_lanes commit dead_letters delete_jobs delete_letters diagnose_rights diagnose_server diagnose_tables
-    drop_free_keys drop_keys
+    /// The statements of the job queue.
+    Statements in "sql":
+    begin bury close_lanes commit dead_letters delete_jobs delete_letters diagnose_rights
+    diagnose_server diagnose_tables drop_free_keys drop_keys
     drop_letters extend fetch first_in_lanes free_keys held_leases hold insert_jobs insert_lane_jobs
-    key_holders leave_lanes leave_line lock_jobs lock_lanes lock_letters look open_lanes orphaned_jobs orphaned_lanes peek
-    point_lanes purge_jobs purge_scan queues read_lanes release remember_queue retake_keys retry
+    key_holders leave_lanes leave_line lock_jobs lock_lanes lock_letters look open_lanes
+    orphaned_jobs orphaned_lanes peek point_lanes purge_jobs purge_scan queues read_lanes release remember_queue retake_keys retry
     revive scan stand_in_line stats store_letter take take_keys taken_keys try_lock_lanes unhold
 }
 
@@ -118,7 +123,7 @@ fn push_text(parts: &mut Vec<Part>, text: &str) {
 }
 
 /// Statements that go to the server together.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Message {
     text: String,
     statements: usize,
@@ -164,9 +169,16 @@ pub(crate) struct Hex<'a>(pub(crate) &'a [u8]);
 
 impl Display for Hex<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         f.write_str("x'")?;
-        for byte in self.0 {
-            write!(f, "{byte:02x}")?;
+        let mut digits = [0; 256];
+        for bytes in self.0.chunks(digits.len() / 2) {
+            for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+                pair[0] = DIGITS[usize::from(byte >> 4)];
+                pair[1] = DIGITS[usize::from(byte & 15)];
+            }
+            let text = std::str::from_utf8(&digits[..bytes.len() * 2]).map_err(|_| fmt::Error)?;
+            f.write_str(text)?;
         }
         f.write_str("'")
     }
@@ -207,6 +219,15 @@ mod tests {
     }
 
     #[test]
+    fn bytes_of_any_number_become_hexadecimal() {
+        for length in [0, 1, 127, 128, 129, 300] {
+            let bytes: Vec<u8> = (0..length).map(|n| (n % 256) as u8).collect();
+            let plain: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(Hex(&bytes).to_string(), format!("x'{plain}'"));
+        }
+    }
+
+    #[test]
     fn a_message_says_where_its_answers_are() {
         let sql = Statements::new("p");
         let mut message = Message::new();
@@ -222,16 +243,22 @@ mod tests {
 
     #[test]
     fn every_file_is_used_and_says_what_it_is_for() {
-        let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src/sql")).unwrap();
-        let mut found: Vec<_> = files
-            .map(|file| file.unwrap().file_name().into_string().unwrap())
-            .collect();
-        found.sort();
-        assert_eq!(found, FILES);
-        for file in found {
-            let path = format!("{}/src/sql/{file}", env!("CARGO_MANIFEST_DIR"));
-            let text = std::fs::read_to_string(path).unwrap();
-            assert!(text.starts_with("-- "), "{file} has no comment");
-        }
+        assert_files("src/sql", Statements::FILES);
+    }
+}
+
+/// The folder has these files and no others, in this order, and each begins with a comment.
+#[cfg(test)]
+pub(crate) fn assert_files(folder: &str, names: &[&str]) {
+    let folder = format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"));
+    let mut found: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    assert_eq!(found, names);
+    for file in found {
+        let text = std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
+        assert!(text.starts_with("-- "), "{file} has no comment");
     }
 }

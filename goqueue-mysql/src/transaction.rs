@@ -1,9 +1,8 @@
 //! Enqueueing inside the caller's own transaction.
 
 use std::{
-    collections::BTreeMap,
     future::IntoFuture,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -19,6 +18,7 @@ use crate::{
     connections::send,
     error::Fault,
     push,
+    registry::Registry,
     shared::Shared,
     unique::{self, Queueing},
 };
@@ -220,25 +220,14 @@ impl Shared {
     }
 }
 
-/// The drivers of this program, by where their capabilities are: that is what a [`Queue`] shows of
-/// its driver, through whatever is wrapped around it.
-static DRIVERS: Mutex<BTreeMap<usize, Weak<Shared>>> = Mutex::new(BTreeMap::new());
-
-fn drivers() -> MutexGuard<'static, BTreeMap<usize, Weak<Shared>>> {
-    DRIVERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
+/// The drivers of this program.
+static DRIVERS: Registry<Shared> = Registry::new();
 
 /// Lets [`EnqueueIn`] find a driver.
 pub(crate) fn register(shared: &Arc<Shared>) {
-    let mut drivers = drivers();
-    drivers.retain(|_, driver| driver.strong_count() > 0);
-    drivers.insert(
-        std::ptr::from_ref(&shared.capabilities).addr(),
-        Arc::downgrade(shared),
-    );
+    DRIVERS.register(&shared.capabilities, shared);
 }
 
 fn driver_of(queue: &Queue) -> Option<Arc<Shared>> {
-    let address = std::ptr::from_ref(queue.capabilities()).addr();
-    drivers().get(&address)?.upgrade()
+    DRIVERS.find(queue.capabilities())
 }

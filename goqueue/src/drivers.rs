@@ -30,3 +30,8 @@ inventory::submit! {
 inventory::submit! {
     goqueue_core::driver::DriverEntry::new(goqueue_sqs::SCHEMES, goqueue_sqs::connect)
 }
+
+#[cfg(feature = "mysql")]
+inventory::submit! {
+    goqueue_core::log::LogEntry::new(&["mysql"], goqueue_mysql::log::connect)
+}

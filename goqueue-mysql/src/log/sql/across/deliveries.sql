@@ -1,0 +1,4 @@
+-- Which deliveries are the last ones of their messages. Uses the primary key.
+-- {deliveries}: (partition_key = x'key' AND receipt = n AND `offset` BETWEEN n AND n) OR …
+SELECT partition_key, `offset`, receipt, attempt FROM {prefix}_queue_delivery_state FORCE INDEX (PRIMARY)
+WHERE topic = {topic} AND consumer_group = {group} AND ({deliveries});

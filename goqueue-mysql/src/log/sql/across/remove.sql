@@ -1,0 +1,3 @@
+-- Removes messages. Ranges of the primary key.
+-- {ranges}: (partition_key = x'key' AND `offset` <= n) OR …
+DELETE FROM {prefix}_queue_messages WHERE topic = {topic} AND ({ranges}) {limit};

@@ -1,0 +1,5 @@
+-- Messages behind the cursor that are visible. A range of the primary key, in its order.
+SELECT `offset`, partition_key, id, published_at, metadata, payload FROM {prefix}_queue_messages
+WHERE topic = {topic} AND partition_key = {partition}
+    AND `offset` > {cursor} AND `offset` <= {end} AND visible_after <= {at}
+ORDER BY `offset` LIMIT {limit};
