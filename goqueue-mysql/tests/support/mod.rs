@@ -10,6 +10,7 @@
 
 mod database;
 mod harness;
+mod log_harness;
 mod proxy;
 mod server;
 
@@ -23,16 +24,22 @@ use goqueue_core::{
         Driver, Lease, LeaseOutcome, NewJob, PushOutcome, QueueShare, QueueStats, ReserveRequest,
         Reserved, Settlement, UniqueKey, Verdict,
     },
+    log::GroupName,
 };
 use goqueue_mysql::MysqlDriver;
 use tokio_util::sync::CancellationToken;
 
 pub use database::{Database, server_url};
 pub use harness::MysqlHarness;
+pub use log_harness::MysqlLogHarness;
 pub use proxy::Proxy;
 pub use server::Server;
 
 pub const LEASE: Duration = Duration::from_secs(30);
+
+pub fn group(name: &str) -> GroupName {
+    GroupName::new(name).unwrap()
+}
 
 pub fn queue(name: &str) -> QueueName {
     QueueName::new(name).unwrap()
