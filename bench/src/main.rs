@@ -1,11 +1,12 @@
 //! Benchmarks of goqueue, each beside the limit it is held against and beside other queues.
 //! `cargo run --release -p goqueue-bench -- memory` prints the figures of the in-process driver;
-//! `redis` and `mysql` those of the durable ones, on private servers.
+//! `redis` and `mysql` those of the durable ones, `log` those of the log, on private servers.
 
 mod backend;
 mod child;
 mod compare;
 mod contest;
+mod log;
 mod measures;
 mod memory;
 mod mysql;
@@ -68,6 +69,15 @@ enum What {
         #[command(flatten)]
         how: How,
     },
+    /// The log, on a private MariaDB, beside bare statements
+    Log {
+        /// Messages per measurement
+        #[arg(long, default_value_t = 40_000)]
+        messages: usize,
+        /// Rounds, of which the median is reported
+        #[arg(long, default_value_t = 3)]
+        rounds: usize,
+    },
     /// A worker process of another measurement
     #[command(hide = true)]
     Work { url: String, concurrency: usize },
@@ -126,6 +136,12 @@ async fn run(what: What) -> Result<(), Failure> {
         } => {
             let (redis, mysql) = (how.amount(redis_jobs), how.amount(mysql_jobs));
             compare::run(redis, mysql, !how.no_peers).await?;
+        }
+        What::Log { messages, rounds } => {
+            println!("{}\n", process::machine());
+            let server = servers::mariadb().await?;
+            log::run(&server.url(), messages, rounds).await?;
+            server.stop(false).await?;
         }
         What::Work { url, concurrency } => child::work(&url, concurrency).await?,
     }
