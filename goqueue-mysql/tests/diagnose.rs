@@ -56,14 +56,14 @@ async fn a_user_without_rights_is_told_which_are_missing() {
     goqueue_mysql::migrate(&database.config()).await.unwrap();
     let user = format!("u{}", &database.name[8..30]);
     let name = &database.name;
-    database
-        .run(&format!("CREATE USER {user} IDENTIFIED BY 'hunter2'"))
-        .await;
-    database
-        .run(&format!(
-            "GRANT SELECT, INSERT, UPDATE ON {name}.* TO {user}"
-        ))
-        .await;
+    // From this machine somebody without a name comes before a name from anywhere.
+    let places = [format!("{user}@localhost"), format!("{user}@'%'")];
+    for user in &places {
+        let create = format!("CREATE USER {user} IDENTIFIED BY 'hunter2'");
+        database.run(&create).await;
+        let grant = format!("GRANT SELECT, INSERT, UPDATE ON {name}.* TO {user}");
+        database.run(&grant).await;
+    }
     let url = server_url();
     let host = url.rsplit_once('@').unwrap().1.split('/').next().unwrap();
     let config = Config::default().with_driver(&*format!("mysql://{user}:hunter2@{host}/{name}"));
@@ -80,9 +80,10 @@ async fn a_user_without_rights_is_told_which_are_missing() {
     assert!(!permissions.found.contains("UPDATE on"), "{permissions:?}");
     assert!(fix(&findings, "permissions").starts_with("`GRANT SELECT, INSERT, UPDATE, DELETE ON"));
 
-    database
-        .run(&format!("GRANT DELETE ON {name}.* TO {user}"))
-        .await;
+    for user in &places {
+        let grant = format!("GRANT DELETE ON {name}.* TO {user}");
+        database.run(&grant).await;
+    }
     let findings = diagnose(&config).await;
     assert!(
         findings
@@ -91,7 +92,9 @@ async fn a_user_without_rights_is_told_which_are_missing() {
         "{findings:#?}"
     );
     assert!(!format!("{findings:?}").contains("hunter2"));
-    database.run(&format!("DROP USER {user}")).await;
+    for user in &places {
+        database.run(&format!("DROP USER {user}")).await;
+    }
     database.drop().await;
 }
 

@@ -116,6 +116,11 @@ fn memory(node: &Node) -> Option<Finding> {
         ));
     }
     let found = format!("{} of {} MiB used{}", mib(used), mib(most), node.place());
+    if used >= most {
+        let fix =
+            "raise `maxmemory`, or let workers empty the queues: the server takes no jobs now";
+        return Some(Finding::problem(CHECK, found, fix));
+    }
     if used.saturating_mul(100) >= most.saturating_mul(NEARLY_FULL) {
         let fix = "raise `maxmemory`, or let workers empty the queues: a full server takes no jobs";
         return Some(Finding::warning(CHECK, found, fix));
@@ -189,7 +194,6 @@ pub(super) fn permissions(refused: &[String], prefix: &str) -> Finding {
         return Finding::warning(CHECK, found, fix);
     }
     let fix = match why {
-        why if why.contains("OOM") => "make room: the server is out of memory".into(),
         why if why.contains("READONLY") => "connect to the master".into(),
         why if why.contains("MISCONF") => "see to the server's disk: it cannot save".into(),
         _ => format!("give the user its rights: `ACL SETUSER … ~{prefix}:* &{prefix}:* {RIGHTS}`"),

@@ -53,6 +53,7 @@ fn each_fault_is_found() {
     let unlimited = [("maxmemory_policy", "allkeys-lru"), ("maxmemory", "0")];
     assert_eq!(of("eviction policy", &unlimited), Warning);
     assert_eq!(of("memory", &[("used_memory", "99857600")]), Warning);
+    assert_eq!(of("memory", &[("used_memory", "104857600")]), Problem);
     assert_eq!(of("persistence", &[("aof_enabled", "0")]), Warning);
     assert_eq!(
         of("persistence", &[("aof_last_write_status", "err")]),
@@ -126,8 +127,8 @@ fn refusals_say_what_to_allow() {
         permissions(&[format!("PUBLISH: {noperm}")], "app").status,
         Warning
     );
-    let full = permissions(&["RPUSH: OOM command not allowed".into()], "app");
-    assert!(full.fix.unwrap().starts_with("make room"));
+    let replica = permissions(&["RPUSH: READONLY You can't write".into()], "app");
+    assert_eq!(replica.fix.unwrap(), "connect to the master");
 }
 
 #[test]
