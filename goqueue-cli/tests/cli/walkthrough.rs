@@ -28,7 +28,7 @@ fn steps(page: &str) -> Vec<Step> {
             "```console" => is_console = true,
             "```" => is_console = false,
             "<!-- workers: the post office is open -->" => {
-                steps.push(Step::Workers { is_open: true })
+                steps.push(Step::Workers { is_open: true });
             }
             "<!-- workers: the post office is closed -->" => {
                 steps.push(Step::Workers { is_open: false });
