@@ -1,5 +1,6 @@
 use std::{fmt, sync::Arc, time::Duration};
 
+use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::{Layer, Service};
 
@@ -218,6 +219,7 @@ impl WorkerBuilder {
             settlements,
             stats: StatsCell::new(),
             health: HealthCell::new(),
+            reached: watch::Sender::new(()),
             stop: CancellationToken::new(),
             abort: CancellationToken::new(),
             settings,

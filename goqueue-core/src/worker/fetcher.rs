@@ -37,6 +37,7 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
     let full_call = shared.queue.capabilities().batch.full_call;
     let enough = full_call.min(shared.settings.concurrency);
     let mut has_backlog = false;
+    let mut has_failed = false;
     loop {
         let mut slots = tokio::select! {
             biased;
@@ -53,7 +54,8 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
             queues: schedule.shares(slots.len()),
             max: slots.len(),
             lease: shared.settings.lease,
-            wait: if mode == Mode::Drain {
+            // After a failure it has to show soon whether the backend is there again.
+            wait: if mode == Mode::Drain || has_failed {
                 Duration::ZERO
             } else {
                 WAIT.min(shared.settings.lease / WAIT_OF_LEASE)
@@ -67,6 +69,11 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
                 has_backlog = jobs.len() >= slots.len();
                 shared.health.good();
                 backoff.reset();
+                // Only after a failure of its own: where reserving works and settling does not, the
+                // settler keeps its pauses.
+                if std::mem::take(&mut has_failed) {
+                    shared.reached.send_replace(());
+                }
                 let is_empty = jobs.is_empty();
                 start_all(&shared, jobs, slots, asked).await;
                 if is_empty && mode == Mode::Drain {
@@ -79,6 +86,7 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
             Err(error) if must_end(&error, mode) => return Err(error),
             Err(error) => {
                 drop(slots);
+                has_failed = true;
                 shared.health.bad(&error);
                 tokio::select! {
                     () = tokio::time::sleep(backoff.next_pause()) => {}

@@ -112,6 +112,7 @@ impl Settler {
 /// Settles one group, for as long as it takes.
 async fn settle(shared: &Shared, group: &mut Vec<Settled>) {
     let mut backoff = TransientBackoff::new();
+    let mut reached = shared.reached.subscribe();
     let mut is_repeated = false;
     loop {
         let settlements = group
@@ -133,7 +134,11 @@ async fn settle(shared: &Shared, group: &mut Vec<Settled>) {
             Err(error) if error.is_transient() => {
                 shared.health.bad(&error);
                 is_repeated = true;
-                sleep(backoff.next_pause()).await;
+                tokio::select! {
+                    () = sleep(backoff.next_pause()) => {}
+                    // The sender lives as long as the worker.
+                    _ = reached.changed() => backoff.reset(),
+                }
             }
             Err(error) if group.len() > 1 => {
                 // One settlement that the backend will not take must not cost the others theirs.

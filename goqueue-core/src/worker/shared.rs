@@ -1,5 +1,6 @@
 use std::{fmt, sync::Arc};
 
+use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -30,6 +31,8 @@ pub(super) struct Shared {
     pub(super) settlements: Settlements,
     pub(super) stats: StatsCell,
     pub(super) health: HealthCell,
+    /// Tells when reserving works again after it has failed.
+    pub(super) reached: watch::Sender<()>,
     /// Reserve nothing more.
     pub(super) stop: CancellationToken,
     /// Wait for nothing more.
