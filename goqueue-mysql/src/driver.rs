@@ -19,7 +19,6 @@ use crate::{
     inspect::MysqlInspect,
     migrate::{self, Server},
     shared::Shared,
-    transaction,
 };
 
 /// The driver's name, its scheme and its Cargo feature.
@@ -106,7 +105,6 @@ impl MysqlDriver {
         let capabilities = capabilities(server.max_packet);
         let retention = config.dead_letter.retention;
         let shared = Arc::new(Shared::new(capabilities, settings, retention, connections));
-        transaction::register(&shared);
         Self {
             inspect: MysqlInspect::new(Arc::clone(&shared)),
             shared,

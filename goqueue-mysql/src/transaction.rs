@@ -2,7 +2,6 @@
 
 use std::{
     future::IntoFuture,
-    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -15,10 +14,11 @@ use goqueue_core::{
 use sqlx::{MySql, MySqlConnection, Transaction};
 
 use crate::{
+    MysqlDriver,
     connections::send,
+    driver::NAME,
     error::Fault,
     push,
-    registry::Registry,
     shared::Shared,
     unique::{self, Queueing},
 };
@@ -47,7 +47,8 @@ pub trait EnqueueIn {
     ///
     /// # Errors
     /// Awaiting answers as [`Queue::enqueue`] does, and with
-    /// [`Error::Unsupported`] when the queue is not on MySQL. After an error of the server the
+    /// [`Error::Unsupported`] when the queue is not on MySQL, or when another driver is wrapped
+    /// around the [`MysqlDriver`], which would not see the job. After an error of the server the
     /// transaction should be rolled back; when [`Error::is_transient`] says so the whole of it may
     /// be tried again. A job whose unique key another open transaction has just taken waits until
     /// that one ends.
@@ -145,13 +146,10 @@ impl EnqueueInTransaction<'_> {
             connection,
             enqueue,
         } = self;
-        let Some(shared) = driver_of(queue) else {
-            let driver = queue.capabilities().driver;
-            return Err(Error::Unsupported {
-                driver,
-                capability: "enqueue_in",
-            });
+        let Some(driver) = queue.driver().downcast_ref::<MysqlDriver>() else {
+            return Err(refusal(queue.capabilities().driver));
         };
+        let shared = driver.shared();
         let job = enqueue.into_new_job()?;
         let id = job.id;
         match shared
@@ -163,6 +161,15 @@ impl EnqueueInTransaction<'_> {
             PushOutcome::Refused(error) => Err(error),
         }
     }
+}
+
+fn refusal(driver: &'static str) -> Error {
+    let capability = if driver == NAME {
+        "enqueue_in through what is wrapped around it (make a queue on the `MysqlDriver` itself)"
+    } else {
+        "enqueue_in"
+    };
+    Error::Unsupported { driver, capability }
 }
 
 impl<'a> IntoFuture for EnqueueInTransaction<'a> {
@@ -218,16 +225,4 @@ impl Shared {
         let holders = self.answered(asking).await?;
         Ok(holders.into_values().next().map(PushOutcome::Duplicate))
     }
-}
-
-/// The drivers of this program.
-static DRIVERS: Registry<Shared> = Registry::new();
-
-/// Lets [`EnqueueIn`] find a driver.
-pub(crate) fn register(shared: &Arc<Shared>) {
-    DRIVERS.register(&shared.capabilities, shared);
-}
-
-fn driver_of(queue: &Queue) -> Option<Arc<Shared>> {
-    DRIVERS.find(queue.capabilities())
 }

@@ -15,7 +15,7 @@ mod reserve;
 mod settle;
 mod url;
 
-use std::{fmt, time::Duration};
+use std::{any::Any, fmt, time::Duration};
 
 use async_trait::async_trait;
 
@@ -44,7 +44,7 @@ use crate::{error::Result, job::QueueName};
 /// [`reserve`](Driver::reserve) or [`settle`](Driver::settle) leaves open whether the backend
 /// acted; the worker never does so, and uses the request's `cancel` token instead.
 #[async_trait]
-pub trait Driver: fmt::Debug + Send + Sync + 'static {
+pub trait Driver: Any + fmt::Debug + Send + Sync {
     /// What the backend can do. Constant for the life of the driver.
     fn capabilities(&self) -> &Capabilities;
 
@@ -99,4 +99,14 @@ pub trait Driver: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// When the connection could not be ended in an orderly way.
     async fn close(&self) -> Result<()>;
+}
+
+impl dyn Driver {
+    /// The driver as what it is, for what only this kind of driver can do. `None` when it is another
+    /// one, or when something is wrapped around it.
+    #[must_use]
+    pub fn downcast_ref<D: Driver>(&self) -> Option<&D> {
+        let driver: &dyn Any = self;
+        driver.downcast_ref()
+    }
 }
