@@ -183,3 +183,72 @@ fn is_transient_io(kind: std::io::ErrorKind) -> bool {
         ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::PermissionDenied
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use sqlx::{AssertSqlSafe, ConnectOptions, mysql::MySqlConnectOptions};
+
+    use super::*;
+
+    /// The fault that a server reports with this number.
+    async fn reported(number: u16) -> Fault {
+        let url = std::env::var("GOQUEUE_TEST_MYSQL_URL").expect(
+            "GOQUEUE_TEST_MYSQL_URL is not set: `cargo xtask test` starts the server and sets it",
+        );
+        let options: MySqlConnectOptions = url.parse().unwrap();
+        let mut connection = options.connect().await.unwrap();
+        let text = format!("SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = {number}");
+        let said = sqlx::raw_sql(AssertSqlSafe(text))
+            .execute(&mut connection)
+            .await;
+        said.unwrap_err().into()
+    }
+
+    #[tokio::test]
+    async fn every_number_is_told_apart() {
+        for (number, is_transient, is_contention, is_unconnected) in [
+            (1205, true, true, false),
+            (1213, true, true, false),
+            (1040, true, false, true),
+            (1053, true, false, true),
+            (1290, true, false, false),
+            (1836, true, false, false),
+            (2006, true, false, false),
+            (2013, true, false, false),
+            // What stays as it is until somebody mends it.
+            (1045, false, false, false),
+            (1049, false, false, false),
+            (1064, false, false, false),
+            (1146, false, false, false),
+            (1153, false, false, false),
+        ] {
+            let fault = reported(number).await;
+            assert_eq!(fault.number(), Some(number));
+            let told = (
+                fault.is_transient(),
+                fault.is_contention(),
+                fault.is_unconnected(),
+            );
+            assert_eq!(
+                told,
+                (is_transient, is_contention, is_unconnected),
+                "{number}"
+            );
+            assert_eq!(fault.during("push").is_transient(), is_transient);
+        }
+    }
+
+    #[test]
+    fn a_pool_that_is_exhausted_says_so() {
+        let fault = Fault::PoolExhausted {
+            max: 3,
+            waited: Duration::from_secs(5),
+        };
+        let error = fault.during("push");
+        assert!(error.is_transient());
+        assert!(
+            error.to_string().contains("all of its 3 connections"),
+            "{error}"
+        );
+    }
+}

@@ -6,9 +6,12 @@ use std::time::Duration;
 
 use goqueue_core::{
     Error,
-    driver::{Driver, JobState, LeaseOutcome, PageRequest, Settlement, Verdict},
+    driver::{Driver, JobState, LeaseOutcome, PageRequest, ReserveRequest, Settlement, Verdict},
 };
-use goqueue_mysql::{MysqlDriver, sqlx::mysql::MySqlPoolOptions};
+use goqueue_mysql::{
+    MysqlDriver,
+    sqlx::{ConnectOptions, mysql::MySqlPoolOptions},
+};
 use support::*;
 use tokio::time::{Instant, sleep};
 
@@ -118,16 +121,50 @@ async fn an_unreachable_server_is_not_called_an_exhausted_pool() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_a_connection_to_spare_is_waited_for() {
+    let server = Server::with(&["--max-connections=10"]).await;
+    let database = Database::on(&server.url()).await;
+    let driver = database.driver().await;
+    // One more than it allows, which is kept for an administrator such as this user.
+    let mut held = Vec::new();
+    let refused = loop {
+        match database.options().connect().await {
+            Ok(connection) => held.push(connection),
+            Err(error) => break error,
+        }
+        assert!(held.len() < 20, "it takes any number");
+    };
+    assert!(
+        refused.to_string().contains("Too many connections"),
+        "{refused}"
+    );
+    let error = driver.push(vec![job("q", "x")]).await.unwrap_err();
+    assert!(
+        error.is_transient() && error.to_string().contains("Too many connections"),
+        "{error}"
+    );
+    drop(held);
+    let patience = Instant::now() + Duration::from_secs(20);
+    while let Err(error) = driver.push(vec![job("q", "x")]).await {
+        assert!(error.is_transient() && Instant::now() < patience, "{error}");
+        sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(bodies(&driver, 9).await, ["x"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_server_is_given_up_and_found_again() {
     let server = Server::start().await;
     let database = Database::on(&server.url()).await;
+    // Making the tables may take longer than that.
+    database.driver().await;
     let settings = "[mysql]\nanswer_timeout = \"400ms\"\nacquire_timeout = \"400ms\"";
     let driver = MysqlDriver::connect(&database.config_with(settings))
         .await
         .unwrap();
     push(&driver, vec![job("q", "1"), job("q", "2")]).await;
     let jobs = take(&driver, 1).await;
-    server.signal("STOP");
+    server.freeze();
     let since = Instant::now();
     let settlement = Settlement {
         lease: jobs[0].lease.clone(),
@@ -148,7 +185,7 @@ async fn a_frozen_server_is_given_up_and_found_again() {
         "{:?}",
         since.elapsed()
     );
-    server.signal("CONT");
+    server.thaw();
     // Whether the first try came through is not known; the second cannot do harm.
     sleep(Duration::from_millis(300)).await;
     driver.settle(vec![settlement.clone()]).await.unwrap();
@@ -185,42 +222,68 @@ async fn a_server_that_takes_no_writes_is_waited_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reply_that_is_lost_is_never_a_success() {
-    let server = Server::start().await;
-    let database = Database::on(&server.url()).await;
+    let database = Database::new().await;
     let direct = database.driver().await;
-    let proxy = Proxy::to(server.port()).await;
-    let config = goqueue_core::Config::default().with_driver(&*database.url_through(proxy.port));
+    let proxy = line_to(database.address()).await;
+    let config = goqueue_core::Config::default().with_driver(&*database.url_through(proxy.port()));
     let driver = MysqlDriver::connect(&config).await.unwrap();
-    push(&driver, vec![job("q", "1")]).await;
+    // The end of a job with a key, too, takes a transaction.
+    push(&driver, vec![unique("first", Duration::ZERO)]).await;
     let jobs = take(&driver, 1).await;
 
-    proxy.lose_replies();
-    let error = driver.push(vec![job("q", "2")]).await.unwrap_err();
+    // With a unique key it takes a transaction, whose end is what is lost.
+    proxy.lose_replies(1);
+    let lost = driver.push(vec![unique("k", Duration::ZERO)]).await;
+    let error = lost.unwrap_err();
     assert!(error.is_transient(), "{error}");
-    proxy.restore();
-    let (ready, ..) = counts(&direct).await;
-    assert!(ready <= 1);
+    assert_eq!(
+        counts(&direct).await,
+        (1, 0, 1, 0),
+        "the job is stored, once"
+    );
 
-    // Warm up a connection, then lose the answer to an ack that came through.
-    driver.ping().await.unwrap();
-    proxy.lose_replies();
+    proxy.lose_replies(1);
+    let short = ReserveRequest {
+        lease: Duration::from_secs(1),
+        ..request("q", 1)
+    };
+    let error = driver.reserve(short).await.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    assert_eq!(counts(&direct).await, (0, 0, 2, 0), "it is taken");
+    assert_eq!(take(&direct, 1).await.len(), 0, "its lease is alive");
+    let wait = Duration::from_secs(10);
+    let again = direct.reserve(waiting("q", 1, wait)).await.unwrap();
+    assert_eq!(
+        (bodies_of(&again), again[0].attempt),
+        (vec!["unique".into()], 2)
+    );
+
+    // The ack that came through is told as lost when it is repeated, and nothing happens twice.
+    proxy.lose_replies(1);
     let settlement = Settlement {
         lease: jobs[0].lease.clone(),
         verdict: Verdict::Ack,
     };
     let error = driver.settle(vec![settlement.clone()]).await.unwrap_err();
     assert!(error.is_transient(), "{error}");
-    proxy.restore();
-    sleep(Duration::from_millis(200)).await;
+    assert_eq!(counts(&direct).await, (0, 0, 1, 0));
     assert_eq!(
         driver.settle(vec![settlement]).await.unwrap(),
         [LeaseOutcome::Lost]
     );
 
+    // A call that does not come through leaves everything as it was.
+    proxy.fail_next(1);
+    let failed = driver.push(vec![unique("other", Duration::ZERO)]).await;
+    let error = failed.unwrap_err();
+    assert!(error.is_transient(), "{error}");
+    assert_eq!(counts(&direct).await, (0, 0, 1, 0));
+
     proxy.cut();
     assert!(driver.ping().await.unwrap_err().is_transient());
     proxy.restore();
     driver.ping().await.unwrap();
+    database.drop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

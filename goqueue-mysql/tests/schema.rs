@@ -386,7 +386,7 @@ async fn a_socket_will_do_instead_of_a_port() {
         .unwrap()
         .port();
     let url = format!(
-        "{}?socket={}",
+        "{}&socket={}",
         database.url_through(free),
         server.socket().display()
     );

@@ -4,7 +4,7 @@ mod support;
 
 mod single {
     use super::support::RedisHarness;
-    goqueue_conformance::suite!(RedisHarness::single());
+    goqueue_conformance::suite!(RedisHarness::single("redis"));
 }
 
 mod cluster {

@@ -4,8 +4,9 @@
 
 mod support;
 
-use std::{process::Command, time::Duration};
+use std::time::Duration;
 
+use goqueue_conformance::server::Certificates;
 use goqueue_core::{Config, Error, Queue, driver::Driver};
 use goqueue_redis::RedisDriver;
 use support::*;
@@ -126,8 +127,13 @@ async fn an_eviction_policy_that_loses_jobs_is_reported() {
 #[tokio::test]
 async fn a_unix_socket_works() {
     let socket = std::env::temp_dir().join(format!("goqueue-{}.sock", std::process::id()));
-    let _server = Server::with(&["--unixsocket", socket.to_str().unwrap()]).await;
-    works(&connect(&format!("redis+unix://{}?db=1", socket.display())).await).await;
+    let server = Server::with(&["--unixsocket", socket.to_str().unwrap()]).await;
+    let at = |query: &str| format!("redis+unix://{}?{query}", socket.display());
+    works(&connect(&at("db=1")).await).await;
+    server.ask("ACL SETUSER app on >s3cret ~* &* +@all").await;
+    works(&connect(&at("user=app&pass=s3cret&db=2")).await).await;
+    let error = fails(&at("user=app&pass=hunter2")).await;
+    assert!(error.to_string().contains("WRONGPASS"), "{error}");
 }
 
 #[tokio::test]
@@ -147,64 +153,83 @@ async fn a_node_of_a_cluster_and_a_lone_server_are_told_apart() {
     );
 }
 
-/// A certificate of its own authority, made by the tool that servers are set up with.
-fn certify(dir: &std::path::Path) {
-    let script = "set -e
-        openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test-ca -keyout ca.key -out ca.pem
-        openssl req -newkey rsa:2048 -nodes -subj /CN=localhost -keyout tls.key -out tls.csr
-        printf 'subjectAltName=DNS:localhost,IP:127.0.0.1' > san
-        openssl x509 -req -in tls.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 \
-            -extfile san -out tls.pem";
-    let made = Command::new("sh")
-        .arg("-c")
-        .arg(script)
-        .current_dir(dir)
-        .output()
-        .unwrap();
-    assert!(
-        made.status.success(),
-        "{}",
-        String::from_utf8_lossy(&made.stderr)
-    );
+/// A server that speaks only TLS, on this port.
+async fn secure(certificates: &Certificates, port: u16, more: &[&str]) -> Server {
+    let [ca, cert, key] = [certificates.ca(), certificates.cert(), certificates.key()]
+        .map(|file| file.display().to_string());
+    let port = port.to_string();
+    let files = ["--tls-cert-file", &cert, "--tls-key-file", &key];
+    let args = ["--tls-port", &port, "--tls-ca-cert-file", &ca];
+    Server::with(&[&files[..], &args, more].concat()).await
+}
+
+fn table(url: &str, files: &[(&str, std::path::PathBuf)]) -> Config {
+    let line =
+        |(key, file): &(&str, std::path::PathBuf)| format!("{key} = \"{}\"\n", file.display());
+    let lines: String = files.iter().map(line).collect();
+    Config::from_toml(&format!("driver = \"{url}\"\n[redis]\n{lines}")).unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tls_checks_the_server_and_shows_a_certificate() {
-    let dir = std::env::temp_dir().join(format!("goqueue-tls-{}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
-    certify(&dir);
-    let file = |name: &str| dir.join(name).display().to_string();
+    let (right, wrong) = (Certificates::for_localhost(), Certificates::for_localhost());
     let port = free_port();
-    let _server = Server::with(&[
-        "--tls-port",
-        &port.to_string(),
-        "--tls-cert-file",
-        &file("tls.pem"),
-        "--tls-key-file",
-        &file("tls.key"),
-        "--tls-ca-cert-file",
-        &file("ca.pem"),
-    ])
-    .await;
-    let table = |lines: &str| {
-        let url = format!("rediss://localhost:{port}");
-        Config::from_toml(&format!("driver = \"{url}\"\n[redis]\n{lines}")).unwrap()
+    let _server = secure(&right, port, &[]).await;
+    let url = format!("rediss://localhost:{port}");
+    let ca = |of: &Certificates| ("ca_file", of.ca());
+    let pair = |of: &Certificates| {
+        let pair = [
+            ("client_cert_file", of.cert()),
+            ("client_key_file", of.key()),
+        ];
+        pair.to_vec()
     };
-    let ca = format!("ca_file = \"{}\"\n", file("ca.pem"));
-    let pair = format!(
-        "client_cert_file = \"{}\"\nclient_key_file = \"{}\"\n",
-        file("tls.pem"),
-        file("tls.key")
-    );
-    let driver = RedisDriver::connect(&table(&format!("{ca}{pair}")))
-        .await
-        .unwrap();
+    let all = [vec![ca(&right)], pair(&right)].concat();
+    let driver = RedisDriver::connect(&table(&url, &all)).await.unwrap();
     works(&driver).await;
-    // The server asks for a certificate.
-    assert!(RedisDriver::connect(&table(&ca)).await.is_err());
-    let error = RedisDriver::connect(&table(&pair)).await.unwrap_err();
-    assert!(error.to_string().contains("certificate"), "{error}");
-    std::fs::remove_dir_all(dir).unwrap();
+
+    // The server asks for a certificate, of its own authority.
+    let without = table(&url, &[ca(&right)]);
+    assert!(RedisDriver::connect(&without).await.is_err());
+    let foreign = [vec![ca(&right)], pair(&wrong)].concat();
+    assert!(RedisDriver::connect(&table(&url, &foreign)).await.is_err());
+
+    // Unknown without its authority, and with another one; and under a name that is not its own.
+    let elsewhere = format!("rediss://127.0.0.1:{port}");
+    let mistaken = [vec![ca(&wrong)], pair(&right)].concat();
+    for config in [
+        table(&url, &pair(&right)),
+        table(&url, &mistaken),
+        table(&elsewhere, &all),
+    ] {
+        let error = RedisDriver::connect(&config).await.unwrap_err();
+        assert!(error.to_string().contains("certificate"), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_and_a_database_can_be_had_over_tls() {
+    let certificates = Certificates::for_localhost();
+    let port = free_port();
+    let server = secure(&certificates, port, &["--tls-auth-clients", "no"]).await;
+    server.ask("ACL SETUSER app on >s3cret ~* &* +@all").await;
+    let on = |login: &str, database: u8| {
+        let url = format!("rediss://{login}@localhost:{port}/{database}");
+        table(&url, &[("ca_file", certificates.ca())])
+    };
+    let driver = RedisDriver::connect(&on("app:s3cret", 3)).await.unwrap();
+    works(&driver).await;
+    driver.push(vec![job("q", "in 3")]).await.unwrap();
+    let other = RedisDriver::connect(&on("app:s3cret", 4)).await.unwrap();
+    assert!(take(&other, "q", 1).await.is_empty());
+    let error = RedisDriver::connect(&on("app:hunter2", 3)).await;
+    let error = error.unwrap_err();
+    let text = format!("{error} {error:?}");
+    assert!(
+        !error.is_transient() && text.contains("WRONGPASS"),
+        "{text}"
+    );
+    assert!(!text.contains("hunter2"), "{text}");
 }
 
 #[tokio::test]

@@ -102,6 +102,30 @@ async fn a_restarted_server_is_gone_on_with() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_still_loading_is_waited_for() {
+    // So slow that it takes six seconds, in which it answers that it is loading.
+    let mut server = Server::with(&["--key-load-delay", "200"]).await;
+    let driver = connect(&server.url()).await;
+    driver.push(vec![job("q", "x")]).await.unwrap();
+    let fill = "for n = 1, 30000 do redis.call('SET', 'filler:' .. n, n) end";
+    server.run(redis::cmd("EVAL").arg(fill).arg(0)).await;
+    server.kill();
+    server.launch();
+    // First there is nobody, then somebody who is loading; both are worth another try.
+    let mut answers = Vec::new();
+    let patience = Instant::now() + Duration::from_secs(60);
+    while let Err(error) = driver.ping().await {
+        assert!(error.is_transient(), "{error}");
+        assert!(Instant::now() < patience, "still: {error}");
+        answers.push(error.to_string());
+        sleep(Duration::from_millis(5)).await;
+    }
+    let is_loading = |text: &String| text.contains("loading");
+    assert!(answers.iter().any(is_loading), "{answers:?}");
+    assert_eq!(bodies(&take(&driver, "q", 3).await), ["x"]);
+}
+
 #[tokio::test]
 async fn a_full_server_refuses_jobs_and_lets_workers_empty_it() {
     let server = Server::start().await;
@@ -210,12 +234,12 @@ async fn a_server_that_became_a_replica_is_waited_for() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failover_behind_one_address_is_followed() {
     let (old, new) = (Server::start().await, Server::start().await);
-    let proxy = Proxy::to(old.port).await;
-    let driver = connect(&proxy.url()).await;
+    let proxy = line_to(old.port).await;
+    let driver = connect(&url_through(&proxy)).await;
     driver.push(vec![job("q", "x")]).await.unwrap();
     // The address now leads to the new master, while the old one, a replica, keeps its connections.
     old.ask(&format!("REPLICAOF 127.0.0.1 {}", new.port)).await;
-    proxy.lead_to(new.port);
+    proxy.lead_to(format!("127.0.0.1:{}", new.port));
     driver.push(vec![job("q", "y")]).await.unwrap();
     assert_eq!(bodies(&take(&driver, "q", 5).await), ["y"]);
 }
@@ -223,8 +247,8 @@ async fn a_failover_behind_one_address_is_followed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_reply_loses_no_job_and_stores_none_twice() {
     let server = Server::start().await;
-    let proxy = Proxy::to(server.port).await;
-    let driver = connect(&proxy.url()).await;
+    let proxy = line_to(server.port).await;
+    let driver = connect(&url_through(&proxy)).await;
     driver.push(vec![job("q", "warm")]).await.unwrap();
     let warm = take(&driver, "q", 1).await;
     driver.settle(vec![ack(&warm[0].lease)]).await.unwrap();
@@ -264,8 +288,8 @@ async fn a_lost_reply_loses_no_job_and_stores_none_twice() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cut_line_fails_in_time_and_comes_back() {
     let server = Server::start().await;
-    let proxy = Proxy::to(server.port).await;
-    let driver = connect(&proxy.url()).await;
+    let proxy = line_to(server.port).await;
+    let driver = connect(&url_through(&proxy)).await;
     let waits = {
         let driver = driver.clone();
         tokio::spawn(async move {
@@ -303,7 +327,7 @@ async fn a_server_that_hangs_is_given_up_in_time() {
     ));
     let driver = RedisDriver::connect(&config.unwrap()).await.unwrap();
     driver.push(vec![job("q", "x")]).await.unwrap();
-    server.signal("STOP");
+    server.freeze();
     let began = Instant::now();
     let error = driver.reserve(request("q", 1)).await.unwrap_err();
     assert!(
@@ -316,7 +340,7 @@ async fn a_server_that_hangs_is_given_up_in_time() {
             .contains("no answer from driver `redis` within 300ms"),
         "{error}"
     );
-    server.signal("CONT");
+    server.thaw();
     // The reservation may have been carried out when the server went on.
     persist(|| driver.ping()).await;
     let stats = driver.stats(&queue("q")).await.unwrap();

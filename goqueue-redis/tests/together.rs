@@ -57,7 +57,7 @@ async fn a_caller_that_gives_up_holds_nobody_else_up() {
     let server = Server::start().await;
     let driver = connect(&server.url()).await;
     driver.push(vec![job("q", "first")]).await.unwrap();
-    server.signal("STOP");
+    server.freeze();
     // The two that are under way, and some behind them; all give up.
     for n in 0..5 {
         let push = driver.push(vec![job("q", format!("given up {n}"))]);
@@ -72,7 +72,7 @@ async fn a_caller_that_gives_up_holds_nobody_else_up() {
         tokio::spawn(async move { driver.push(vec![job("q", "patient")]).await })
     };
     tokio::time::sleep(Duration::from_millis(100)).await;
-    server.signal("CONT");
+    server.thaw();
     let outcome = tokio::time::timeout(Duration::from_secs(10), waits)
         .await
         .unwrap()

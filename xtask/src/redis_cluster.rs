@@ -66,6 +66,8 @@ fn start(port: u16, dir: &Path) -> io::Result<Node> {
         .args(["--save", "", "--appendonly", "yes"])
         .args(["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"])
         .args(["--cluster-port", &bus.to_string()])
+        // Clients reach the nodes by the way they have come, so that a test can put a proxy in it.
+        .args(["--cluster-preferred-endpoint-type", "unknown-endpoint"])
         .arg("--dir")
         .arg(dir);
     let server = Group::spawn(command)?;

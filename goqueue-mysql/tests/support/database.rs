@@ -7,14 +7,11 @@ use goqueue_mysql::{
     },
 };
 
-/// The server that all tests share.
+use super::Kind;
+
+/// The server that all tests of this binary share.
 pub fn server_url() -> String {
-    std::env::var("GOQUEUE_TEST_MYSQL_URL").unwrap_or_else(|_| {
-        panic!(
-            "GOQUEUE_TEST_MYSQL_URL is not set: `cargo xtask test` starts the server and sets it; \
-             it is a URL with or without a database, such as mysql://root@127.0.0.1:3306"
-        )
-    })
+    Kind::of_this_binary().url()
 }
 
 /// A database of one test's own.
@@ -48,10 +45,16 @@ impl Database {
         format!("{}/{}", self.server, self.name)
     }
 
-    /// The same database under another port: that of a proxy.
+    /// The same database under another port of this machine: that of a proxy, which has to understand
+    /// what it passes on.
     pub fn url_through(&self, port: u16) -> String {
-        let (before, _) = self.server.rsplit_once(':').unwrap();
-        format!("{before}:{port}/{}", self.name)
+        let before = self.server.strip_suffix(self.address()).unwrap();
+        format!("{before}127.0.0.1:{port}/{}?ssl-mode=disabled", self.name)
+    }
+
+    /// Where the server listens: a host and a port.
+    pub fn address(&self) -> &str {
+        self.server.rsplit(['/', '@']).next().unwrap()
     }
 
     pub fn config(&self) -> Config {

@@ -1,7 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use goqueue_conformance::{Harness, NoServer, Store, Timing};
+use goqueue_conformance::{Faults, Harness, NoServer, Store, Timing};
 use goqueue_core::{Config, driver::Driver};
 use goqueue_mysql::MysqlDriver;
 use tokio::{
@@ -9,7 +9,7 @@ use tokio::{
     sync::Mutex,
 };
 
-use super::{Database, Server, server_url};
+use super::{Database, Kind, Server, line_to, server_url};
 
 /// The driver on a server that all cases share, each case with a database of its own. A case that
 /// restarts the server gets one of its own.
@@ -37,7 +37,7 @@ impl MysqlHarness {
 #[async_trait]
 impl Harness for MysqlHarness {
     fn name(&self) -> &str {
-        "mysql"
+        Kind::of_this_binary().name()
     }
 
     fn runtime(&self) -> Runtime {
@@ -66,6 +66,15 @@ impl Harness for MysqlHarness {
     async fn connect(&self, store: &Store) -> Arc<dyn Driver> {
         let config = Config::default().with_driver(store.as_str());
         Arc::new(MysqlDriver::connect(&config).await.unwrap())
+    }
+
+    async fn faulty(&self, store: &Store) -> (Arc<dyn Driver>, Arc<dyn Faults>) {
+        let databases = self.databases.lock().await;
+        let database = databases.iter().find(|its| its.url() == store.as_str());
+        let database = database.expect("the store is one of this harness");
+        let proxy = line_to(database.address()).await;
+        let line = Store::new(database.url_through(proxy.port()));
+        (self.connect(&line).await, Arc::new(proxy))
     }
 
     async fn restart_server(&self, _: &Store) -> Result<(), NoServer> {

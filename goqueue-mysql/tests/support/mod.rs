@@ -10,8 +10,8 @@
 
 mod database;
 mod harness;
+mod kind;
 mod log_harness;
-mod proxy;
 mod server;
 
 use std::time::Duration;
@@ -31,9 +31,9 @@ use tokio_util::sync::CancellationToken;
 
 pub use database::{Database, server_url};
 pub use harness::MysqlHarness;
+pub use kind::Kind;
 pub use log_harness::MysqlLogHarness;
-pub use proxy::Proxy;
-pub use server::Server;
+pub use server::{Server, line_to};
 
 pub const LEASE: Duration = Duration::from_secs(30);
 

@@ -1,39 +1,25 @@
 use std::{
-    collections::HashSet,
-    net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    process::Command,
     time::Duration,
 };
 
+use goqueue_conformance::server::{PrivateServer, Proxy};
 use goqueue_mysql::sqlx::{ConnectOptions, Connection, mysql::MySqlConnectOptions};
-use tokio::time::{Instant, sleep};
 
-static HANDED_OUT: Mutex<Option<HashSet<u16>>> = Mutex::new(None);
-static STARTED: AtomicUsize = AtomicUsize::new(0);
+use super::Kind;
 
-/// A port that nobody listens on, and that this process has not been given before.
-fn free_port() -> u16 {
-    let mut handed_out = HANDED_OUT.lock().unwrap_or_else(PoisonError::into_inner);
-    let handed_out = handed_out.get_or_insert_default();
-    loop {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        if handed_out.insert(port) {
-            return port;
-        }
-    }
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A line to a server on which every transaction can be lost.
+pub async fn line_to(server: impl Into<String>) -> Proxy {
+    Proxy::to(server, b"COMMIT;").await
 }
 
-/// A MariaDB of one test alone. Killed and cleared away when it is dropped.
+/// A MariaDB or MySQL of one test alone. Killed and cleared away when it is dropped.
 pub struct Server {
-    child: Option<Child>,
-    port: u16,
-    dir: PathBuf,
+    process: PrivateServer,
+    kind: Kind,
     args: Vec<String>,
 }
 
@@ -42,40 +28,60 @@ impl Server {
         Self::with(&[]).await
     }
 
-    /// With more arguments of `mariadbd`.
+    /// With more arguments of the server.
     pub async fn with(args: &[&str]) -> Self {
-        let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        // Paths of sockets have to be short.
-        let dir = std::env::temp_dir().join(format!("gq-db-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
+        let process = PrivateServer::new("db");
+        let kind = Kind::of_this_binary();
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
         let mut server = Self {
-            child: None,
-            port: free_port(),
-            dir,
+            process,
+            kind,
             args,
         };
-        let made = server
-            .command("mariadb-install-db")
-            .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
-            .output()
-            .expect("mariadb-install-db starts; `apt-get install mariadb-server` brings it");
-        assert!(
-            made.status.success(),
-            "{}",
-            String::from_utf8_lossy(&made.stderr)
-        );
+        server.make_database();
         server.resume().await;
         server
     }
 
-    fn command(&self, program: &str) -> Command {
-        let tmp = self.dir.join("tmp");
+    fn make_database(&self) {
+        let template = self.kind.program().with_file_name("data");
+        let mut command = match self.kind {
+            // Copying an empty database is quicker than making one.
+            Kind::Mysql if template.is_dir() => {
+                let mut copy = Command::new("cp");
+                copy.arg("-r").arg(template).arg(self.data());
+                copy
+            }
+            Kind::Mysql => {
+                let mut make = self.command(&self.kind.program());
+                make.arg("--initialize-insecure");
+                make
+            }
+            Kind::MariaDb => {
+                let mut make = self.command(Path::new("mariadb-install-db"));
+                make.args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
+                make
+            }
+        };
+        let hint = self.kind.hint();
+        let made = command
+            .output()
+            .unwrap_or_else(|error| panic!("{error}: {hint}"));
+        let said = String::from_utf8_lossy(&made.stderr);
+        assert!(made.status.success(), "{said}");
+    }
+
+    fn data(&self) -> PathBuf {
+        self.process.dir().join("data")
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let tmp = self.process.dir().join("tmp");
         std::fs::create_dir_all(&tmp).unwrap();
         let mut command = Command::new(program);
         command
             .arg("--no-defaults")
-            .arg(format!("--datadir={}", self.dir.join("data").display()))
+            .arg(format!("--datadir={}", self.data().display()))
             .arg(format!("--tmpdir={}", tmp.display()));
         // Root has to say that it means it.
         if std::env::var_os("USER").is_none_or(|user| user == "root") {
@@ -85,73 +91,56 @@ impl Server {
     }
 
     pub fn url(&self) -> String {
-        format!("mysql://root@127.0.0.1:{}", self.port)
+        format!("mysql://root@127.0.0.1:{}", self.port())
     }
 
     pub fn port(&self) -> u16 {
-        self.port
+        self.process.port()
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.process.dir()
     }
 
     pub fn socket(&self) -> PathBuf {
-        self.dir.join("s")
+        self.process.dir().join("s")
     }
 
     /// Starts it on what it had stored, and waits until it serves.
     pub async fn resume(&mut self) {
-        assert!(self.child.is_none(), "it runs");
-        let log = std::fs::File::create(self.dir.join("log")).unwrap();
-        let child = self
-            .command("mariadbd")
-            .arg(format!("--port={}", self.port))
+        let pid = self.process.dir().join("pid");
+        let mut command = self.command(&self.kind.program());
+        command
+            .arg(format!("--port={}", self.port()))
             .arg("--bind-address=127.0.0.1")
             .arg(format!("--socket={}", self.socket().display()))
-            .arg(format!("--pid-file={}", self.dir.join("pid").display()))
+            .arg(format!("--pid-file={}", pid.display()))
             .arg("--innodb-buffer-pool-size=64M")
-            .args(&self.args)
-            .stdout(Stdio::from(log.try_clone().unwrap()))
-            .stderr(Stdio::from(log))
-            .spawn()
-            .expect("mariadbd starts; `apt-get install mariadb-server` brings it");
-        self.child = Some(child);
-        let patience = Instant::now() + Duration::from_secs(60);
+            .args(self.kind.args())
+            .args(&self.args);
+        self.process.launch(&mut command);
         let options: MySqlConnectOptions = format!("{}/mysql", self.url()).parse().unwrap();
-        loop {
-            if let Ok(connection) = options.connect().await {
-                let _ = connection.close().await;
-                return;
-            }
-            if Instant::now() > patience {
-                let log = std::fs::read_to_string(self.dir.join("log")).unwrap_or_default();
-                panic!("mariadbd does not serve:\n{log}");
-            }
-            sleep(Duration::from_millis(50)).await;
-        }
+        let serves = || serves(options.clone());
+        self.process.until(PATIENCE, serves).await;
     }
 
     /// Kills it, as a crash would.
     pub fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
+        self.process.kill();
     }
 
-    /// Sends it a signal by its short name.
-    pub fn signal(&self, name: &str) {
-        let id = self.child.as_ref().unwrap().id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([&format!("-{name}"), &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+    pub fn freeze(&self) {
+        self.process.freeze();
+    }
+
+    pub fn thaw(&self) {
+        self.process.thaw();
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.kill();
-        let _ = std::fs::remove_dir_all(&self.dir);
+async fn serves(options: MySqlConnectOptions) -> bool {
+    match options.connect().await {
+        Ok(connection) => connection.close().await.is_ok(),
+        Err(_) => false,
     }
 }

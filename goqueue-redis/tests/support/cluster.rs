@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::{Server, server::free_port};
+use super::{Server, free_port};
 
 const SLOTS: [(u16, u16); 3] = [(0, 5460), (5461, 10_922), (10_923, 16_383)];
 
@@ -13,11 +13,17 @@ pub struct Cluster {
 
 impl Cluster {
     pub async fn start() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// With more arguments of every `redis-server`.
+    pub async fn with(more: &[&str]) -> Self {
         let mut nodes = Vec::new();
         for _ in SLOTS {
             let bus = free_port().to_string();
             let args = ["--cluster-enabled", "yes", "--cluster-node-timeout", "2000"];
-            nodes.push(Server::with(&[&args[..], &["--cluster-port", &bus]].concat()).await);
+            let args = [&args[..], &["--cluster-port", &bus], more].concat();
+            nodes.push(Server::with(&args).await);
         }
         for (at, (from, to)) in SLOTS.iter().enumerate() {
             nodes[at]

@@ -11,7 +11,6 @@
 mod buried;
 mod cluster;
 mod harness;
-mod proxy;
 mod server;
 
 use std::time::Duration;
@@ -27,9 +26,9 @@ use tokio_util::sync::CancellationToken;
 
 pub use buried::{Hopeless, letter};
 pub use cluster::Cluster;
+pub use goqueue_conformance::server::{Proxy, free_port};
 pub use harness::RedisHarness;
-pub use proxy::Proxy;
-pub use server::{Server, free_port};
+pub use server::{Server, line_to, shared_url, url_of, url_through};
 
 pub const LEASE: Duration = Duration::from_secs(30);
 

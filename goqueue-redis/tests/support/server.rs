@@ -1,44 +1,53 @@
-use std::{
-    collections::HashSet,
-    net::{Ipv4Addr, TcpListener},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::{path::Path, process::Command, time::Duration};
 
+use goqueue_conformance::server::{PrivateServer, Proxy};
 use redis::{Cmd, Value, aio::MultiplexedConnection};
-use tokio::time::{Instant, sleep};
 
-static HANDED_OUT: Mutex<Option<HashSet<u16>>> = Mutex::new(None);
-static STARTED: AtomicUsize = AtomicUsize::new(0);
+const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A port that nobody listens on, and whose neighbour ten thousand above, which a node of a cluster
-/// takes as well, exists.
-pub fn free_port() -> u16 {
-    let mut handed_out = HANDED_OUT.lock().unwrap_or_else(PoisonError::into_inner);
-    let handed_out = handed_out.get_or_insert_default();
-    loop {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
-        if port < 55_000 && handed_out.insert(port) {
-            return port;
-        }
+/// Whether the tests of this binary are those on Valkey.
+fn is_valkey() -> bool {
+    module_path!().starts_with("valkey::")
+}
+
+/// The server that the tests of this binary share.
+pub fn shared_url() -> String {
+    let variable = if is_valkey() {
+        "GOQUEUE_TEST_VALKEY_URL"
+    } else {
+        "GOQUEUE_TEST_REDIS_URL"
+    };
+    url_of(variable)
+}
+
+pub fn url_of(variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| {
+        panic!("{variable} is not set: `cargo xtask test` starts the server and sets it")
+    })
+}
+
+fn program() -> String {
+    if is_valkey() {
+        std::env::var("GOQUEUE_TEST_VALKEY_SERVER").unwrap_or_else(|_| "valkey-server".into())
+    } else {
+        "redis-server".into()
     }
+}
+
+/// A line to a server of this machine on which every script call can be lost.
+pub async fn line_to(port: u16) -> Proxy {
+    Proxy::to(format!("127.0.0.1:{port}"), b"EVALSHA").await
+}
+
+pub fn url_through(proxy: &Proxy) -> String {
+    url_on(proxy.port())
 }
 
 /// A `redis-server` of this test alone, with an append-only file. Killed and cleared away when it is
 /// dropped.
 pub struct Server {
-    child: Option<Child>,
+    process: PrivateServer,
     pub port: u16,
-    dir: PathBuf,
     pub(super) args: Vec<String>,
 }
 
@@ -49,15 +58,12 @@ impl Server {
 
     /// With more arguments of `redis-server`.
     pub async fn with(args: &[&str]) -> Self {
-        let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let dir = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("redis-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
+        let process = PrivateServer::new("redis");
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
+        let port = process.port();
         let mut server = Self {
-            child: None,
-            port: free_port(),
-            dir,
+            process,
+            port,
             args,
         };
         server.resume().await;
@@ -65,78 +71,44 @@ impl Server {
     }
 
     pub fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}/0", self.port)
+        url_on(self.port)
     }
 
     pub fn dir(&self) -> &Path {
-        &self.dir
+        self.process.dir()
     }
 
     /// Starts it on what it had stored, and waits until it serves.
     pub async fn resume(&mut self) {
-        assert!(self.child.is_none(), "it runs");
-        let log = std::fs::File::create(self.dir.join("log")).unwrap();
-        let child = Command::new("redis-server")
-            .args([
-                "--port",
-                &self.port.to_string(),
-                "--bind",
-                "127.0.0.1",
-                "--save",
-                "",
-            ])
+        self.launch();
+        let url = self.url();
+        let serves = || serves(url.clone());
+        self.process.until(PATIENCE, serves).await;
+    }
+
+    /// Starts it on what it had stored.
+    pub fn launch(&mut self) {
+        let mut command = Command::new(program());
+        command
+            .args(["--port", &self.port.to_string()])
+            .args(["--bind", "127.0.0.1", "--save", ""])
             .args(["--appendonly", "yes", "--appendfsync", "always", "--dir"])
-            .arg(&self.dir)
-            .args(&self.args)
-            .stdout(Stdio::from(log.try_clone().unwrap()))
-            .stderr(Stdio::from(log))
-            .spawn()
-            .expect("redis-server starts; `apt-get install redis-server` brings it");
-        self.child = Some(child);
-        let patience = Instant::now() + Duration::from_secs(20);
-        loop {
-            let is_serving = match self.try_raw().await {
-                Ok(mut raw) => raw.send_packed_command(&redis::cmd("PING")).await.is_ok(),
-                Err(error) => is_answer(&error),
-            };
-            if is_serving {
-                return;
-            }
-            if Instant::now() > patience {
-                let log = std::fs::read_to_string(self.dir.join("log")).unwrap_or_default();
-                panic!("redis-server does not serve:\n{log}");
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
+            .arg(self.process.dir())
+            .args(&self.args);
+        self.process.launch(&mut command);
     }
 
     /// Kills it, as a crash would.
     pub fn kill(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            child.kill().unwrap();
-            child.wait().unwrap();
-        }
+        self.process.kill();
     }
 
-    /// Sends it a signal by its short name.
-    pub fn signal(&self, name: &str) {
-        let id = self.child.as_ref().unwrap().id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([&format!("-{name}"), &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+    pub fn freeze(&self) {
+        self.process.freeze();
     }
 
-    async fn try_raw(&self) -> redis::RedisResult<MultiplexedConnection> {
-        let client = redis::Client::open(self.url())?;
-        let config =
-            redis::AsyncConnectionConfig::new().set_response_timeout(Some(Duration::from_secs(30)));
-        client
-            .get_multiplexed_async_connection_with_config(&config)
-            .await
+    pub fn thaw(&self) {
+        self.process.thaw();
     }
 
     /// Sends a command of one line, past the driver.
@@ -149,7 +121,11 @@ impl Server {
     }
 
     pub async fn run(&self, cmd: &Cmd) -> Value {
-        let answer = self.try_raw().await.unwrap().send_packed_command(cmd).await;
+        let answer = try_raw(&self.url())
+            .await
+            .unwrap()
+            .send_packed_command(cmd)
+            .await;
         answer.and_then(Value::extract_error).unwrap()
     }
 
@@ -190,15 +166,27 @@ impl Server {
     }
 }
 
+fn url_on(port: u16) -> String {
+    format!("redis://127.0.0.1:{port}/0")
+}
+
+async fn serves(url: String) -> bool {
+    match try_raw(&url).await {
+        Ok(mut raw) => raw.send_packed_command(&redis::cmd("PING")).await.is_ok(),
+        Err(error) => is_answer(&error),
+    }
+}
+
+async fn try_raw(url: &str) -> redis::RedisResult<MultiplexedConnection> {
+    let client = redis::Client::open(url)?;
+    let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(PATIENCE));
+    client
+        .get_multiplexed_async_connection_with_config(&config)
+        .await
+}
+
 fn is_answer(error: &redis::RedisError) -> bool {
     ["NOAUTH", "WRONGPASS", "Authentication"]
         .iter()
         .any(|text| error.to_string().contains(text))
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.kill();
-        let _ = std::fs::remove_dir_all(&self.dir);
-    }
 }
