@@ -12,6 +12,10 @@ mod guides {
     #[doc = include_str!("../../docs/src/retries-and-dead-letters.md")]
     mod retries_and_dead_letters {}
 
+    #[cfg(feature = "mysql")]
+    #[doc = include_str!("../../docs/src/transactional-enqueue.md")]
+    mod transactional_enqueue {}
+
     #[doc = include_str!("../../docs/src/middleware.md")]
     mod middleware {}
 

@@ -27,19 +27,33 @@ async fn a_driver_that_does_not_exist() {
 
 #[tokio::test]
 async fn a_driver_that_is_not_compiled_in() {
+    // Where this is tested together with a crate that wants a driver, that one is there.
+    let (has_redis, has_mysql) = (cfg!(feature = "redis"), cfg!(feature = "mysql"));
+    let has_sqs = cfg!(feature = "sqs");
     let missing = [
-        ("redis", "redis://:hunter2@localhost"),
-        ("redis", "REDISS://localhost"),
-        ("mysql", "mysql://root:hunter2@localhost/jobs"),
-        ("sqs", "sqs://eu-west-1/shop-?secret_access_key=hunter2"),
+        (has_redis, "redis", "redis://:hunter2@localhost"),
+        (has_redis, "redis", "REDISS://localhost"),
+        (has_mysql, "mysql", "mysql://root:hunter2@localhost/jobs"),
+        (has_sqs, "sqs", "sqs://eu-west-1/shop-?secret_access_key=hunter2"),
     ];
-    for (feature, url) in missing {
+    let mut compiled = String::from("memory");
+    for (_, name) in [
+        (has_mysql, "mysql"),
+        (has_redis, "redis"),
+        (has_sqs, "sqs"),
+    ]
+    .iter()
+    .filter(|its| its.0)
+    {
+        compiled += &format!(", {name}");
+    }
+    for (_, feature, url) in missing.into_iter().filter(|its| !its.0) {
         let scheme = url.split_once("://").unwrap().0.to_lowercase();
         assert_eq!(
             refused(url).await,
             format!(
                 "driver `{scheme}` is not compiled in: enable the Cargo feature `{feature}` of \
-                 `goqueue` (compiled in: memory)"
+                 `goqueue` (compiled in: {compiled})"
             ),
         );
     }
