@@ -30,10 +30,11 @@ struct Tables {
 }
 
 impl Tables {
-    async fn new() -> Self {
-        let url = std::env::var("GOQUEUE_TEST_MYSQL_URL").expect(
-            "GOQUEUE_TEST_MYSQL_URL is not set: `cargo xtask test` starts the server and sets it",
-        );
+    /// On the server whose URL this variable has.
+    async fn on(variable: &str) -> Self {
+        let url = std::env::var(variable).unwrap_or_else(|_| {
+            panic!("{variable} is not set: `cargo xtask test` starts the server and sets it")
+        });
         let (scheme, rest) = url.split_once("://").unwrap();
         let server = format!("{scheme}://{}", rest.split('/').next().unwrap());
         let database = format!("goqueue_plans_{}", JobId::new().as_uuid().simple());
@@ -137,7 +138,16 @@ fn uses(plan: &[[String; 4]], key: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_statement_of_a_busy_queue_uses_its_index() {
-    let mut tables = Tables::new().await;
+    every_statement_uses_its_index("GOQUEUE_TEST_MYSQL_URL").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mysql9_every_statement_of_a_busy_queue_uses_its_index() {
+    every_statement_uses_its_index("GOQUEUE_TEST_MYSQL9_URL").await;
+}
+
+async fn every_statement_uses_its_index(variable: &str) {
+    let mut tables = Tables::on(variable).await;
     tables.fill(READY, "n").await;
     let far = format!("{} + 86400000 + n", crate::clock::NOW);
     tables.fill(DELAYED, &far).await;
@@ -334,7 +344,7 @@ async fn every_statement_of_a_busy_queue_uses_its_index() {
     );
     run(&mut tables.connection, "ROLLBACK").await;
 
-    let mut few = Tables::new().await;
+    let mut few = Tables::on(variable).await;
     few.fill(1_000, "n").await;
     // Taken in turn, so that whatever else the machine does slows both down.
     let (mut small, mut large) = (Vec::new(), Vec::new());

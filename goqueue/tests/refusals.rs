@@ -34,16 +34,16 @@ async fn a_driver_that_is_not_compiled_in() {
         (has_redis, "redis", "redis://:hunter2@localhost"),
         (has_redis, "redis", "REDISS://localhost"),
         (has_mysql, "mysql", "mysql://root:hunter2@localhost/jobs"),
-        (has_sqs, "sqs", "sqs://eu-west-1/shop-?secret_access_key=hunter2"),
+        (
+            has_sqs,
+            "sqs",
+            "sqs://eu-west-1/shop-?secret_access_key=hunter2",
+        ),
     ];
     let mut compiled = String::from("memory");
-    for (_, name) in [
-        (has_mysql, "mysql"),
-        (has_redis, "redis"),
-        (has_sqs, "sqs"),
-    ]
-    .iter()
-    .filter(|its| its.0)
+    for (_, name) in [(has_mysql, "mysql"), (has_redis, "redis"), (has_sqs, "sqs")]
+        .iter()
+        .filter(|its| its.0)
     {
         compiled += &format!(", {name}");
     }

@@ -4,13 +4,14 @@ mod cli;
 
 use std::env;
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
 use tokio::process::Command;
 use xtask::services::{Service, catalogue, sqs};
-use xtask::workspace::{FACADE, Workspace, cargo};
+use xtask::session::Untested;
+use xtask::workspace::{EXAMPLES_WITH_MYSQL, FACADE, Workspace, cargo};
 use xtask::{check, echo, redis_cluster, services, session};
 
 use crate::cli::{CheckArgs, Cli, Task};
@@ -55,38 +56,53 @@ async fn test(args: &[String]) -> Result<u8, Box<dyn Error>> {
     let needed = all_services()?
         .into_iter()
         .filter(|service| service.is_needed_by(&packages));
+    run(
+        "cargo test",
+        needed.collect(),
+        workspace.services_dir(),
+        |untested| cargo_test(&workspace.root(), args, untested),
+    )
+    .await
+}
+
+fn cargo_test(root: &Path, args: &[String], untested: &[Untested]) -> Command {
     let mut command = Command::new(cargo());
     // Without `--workspace`: the default members, which leave the benchmarks out. And to the end, so
     // that one run shows every driver that fails.
     command
         .args(["test", "--no-fail-fast"])
         .args(args)
-        .current_dir(workspace.root());
+        .current_dir(root);
+    // Cargo refuses a feature of a package that is not among those to be tested.
+    if args.is_empty() {
+        command.args(["--features", EXAMPLES_WITH_MYSQL]);
+    }
+    if !untested.is_empty() && !args.iter().any(|arg| arg == "--") {
+        command.arg("--");
+    }
+    for untested in untested {
+        command.args(["--skip", &untested.tests]);
+    }
     // Tests against a service wait far more than they work, so more of them than there are
     // processors can run at a time.
     if env::var_os(TEST_THREADS).is_none() {
         command.env(TEST_THREADS, "8");
     }
-    run(
-        "cargo test",
-        needed.collect(),
-        workspace.services_dir(),
-        command,
-    )
-    .await
+    command
 }
 
 async fn with(names: &[String], command: &[String]) -> Result<u8, Box<dyn Error>> {
     let (program, args) = command.split_first().ok_or("no command was given")?;
-    let services: Result<_, _> = names.iter().map(|name| service(name)).collect();
-    let mut command = Command::new(program);
-    command.args(args);
-    run(
-        program,
-        services?,
-        Workspace::read()?.services_dir(),
-        command,
-    )
+    let services: Result<_, _> = names
+        .iter()
+        .map(|name| service(name).map(Service::required))
+        .collect();
+    let root = Workspace::read()?.services_dir();
+    run(program, services?, root, |_| {
+        let mut command = Command::new(program);
+        command.args(args);
+        command
+    })
     .await
 }
 
@@ -104,7 +120,7 @@ async fn run(
     title: &str,
     services: Vec<Service>,
     root: PathBuf,
-    command: Command,
+    command: impl FnOnce(&[Untested]) -> Command,
 ) -> Result<u8, Box<dyn Error>> {
     let report = session::with_services(title, services, &root, command).await?;
     eprintln!("{report}");

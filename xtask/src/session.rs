@@ -9,6 +9,7 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use crate::process::{End, Interrupts, run};
+use crate::services::unstable::{Folder, Provided};
 use crate::services::{Error, Machine, Remains, Service, Services};
 
 /// What happened, for the summary at the end.
@@ -18,7 +19,23 @@ pub struct Report {
     took: Duration,
     result: Result<End, Failure>,
     services: Vec<String>,
+    untested: Vec<Untested>,
     remains: Remains,
+}
+
+/// A service that could not be had and whose tests are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Untested {
+    title: String,
+    reason: String,
+    /// What is in the names of the tests that need it.
+    pub tests: String,
+}
+
+impl fmt::Display for Untested {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: NOT TESTED ({})", self.title, self.reason)
+    }
 }
 
 /// Why the command did not run to an end.
@@ -30,8 +47,9 @@ enum Failure {
     Command(#[from] io::Error),
 }
 
-/// Gets `services` ready, runs `command` with their URLs in its environment, and stops them again
-/// however it ends. Their data and logs go below `root`; the logs stay unless all went well.
+/// Gets `services` ready, runs the command with their URLs in its environment, and stops them again
+/// however it ends. Their data and logs go below `root`; the logs stay unless all went well. `command`
+/// is told which services are left out.
 ///
 /// # Errors
 ///
@@ -40,14 +58,16 @@ pub async fn with_services(
     title: &str,
     services: Vec<Service>,
     root: &Path,
-    command: Command,
+    command: impl FnOnce(&[Untested]) -> Command,
 ) -> io::Result<Report> {
     let started = Instant::now();
     let mut interrupts = Interrupts::listen()?;
     let mut lines = Vec::new();
+    let mut untested = Vec::new();
     let mut remains = Remains::default();
-    let result = match start(services, root, &mut interrupts).await {
+    let result = match start(services, root, &mut untested, &mut interrupts).await {
         Ok(Started::Running(services)) => {
+            let command = command(&untested);
             lines = services.describe();
             let result = run_beside(&services, command, &mut interrupts).await;
             remains = services
@@ -63,6 +83,7 @@ pub async fn with_services(
         took: started.elapsed(),
         result,
         services: lines,
+        untested,
         remains,
     })
 }
@@ -75,17 +96,41 @@ enum Started {
 async fn start(
     services: Vec<Service>,
     root: &Path,
+    untested: &mut Vec<Untested>,
     interrupts: &mut Interrupts,
 ) -> Result<Started, Error> {
-    let (to_start, given) = Services::split(services);
+    let (mut to_start, given) = Services::split(services);
+    if to_start.iter().any(Service::is_from_unstable) {
+        match Folder::of_the_user().provide(interrupts).await {
+            Provided::Ready => {}
+            Provided::Interrupted(end) => return Ok(Started::Interrupted(end)),
+            Provided::Failed(reason) => *untested = leave_out(&mut to_start, &reason)?,
+        }
+    }
     let machine = Machine::this();
-    for service in &to_start {
+    for service in to_start.iter().filter(|its| !its.is_from_unstable()) {
         machine.provide(service, interrupts).await?;
     }
     tokio::select! {
         services = Services::start(&to_start, given, root) => Ok(Started::Running(services?)),
         signal = interrupts.next() => Ok(Started::Interrupted(End::Interrupted(signal))),
     }
+}
+
+/// Takes out what comes from unstable, and says so aloud.
+fn leave_out(services: &mut Vec<Service>, reason: &str) -> Result<Vec<Untested>, Error> {
+    let mut untested = Vec::new();
+    for service in services.extract_if(.., |service| service.is_from_unstable()) {
+        let (title, tests) = service.may_be_left_out(reason)?;
+        let left_out = Untested {
+            title,
+            reason: reason.into(),
+            tests,
+        };
+        eprintln!("xtask: {left_out}");
+        untested.push(left_out);
+    }
+    Ok(untested)
 }
 
 async fn run_beside(
@@ -120,6 +165,9 @@ impl fmt::Display for Report {
         for service in &self.services {
             write!(f, "\n  service {service}")?;
         }
+        for untested in &self.untested {
+            write!(f, "\n  {untested}")?;
+        }
         for problem in &self.remains.problems {
             write!(f, "\n  problem: {problem}")?;
         }
@@ -127,5 +175,40 @@ impl fmt::Display for Report {
             write!(f, "\n  log kept: {}", log.display())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::services::{catalogue, unstable};
+
+    #[test]
+    fn what_unstable_does_not_have_is_left_out_aloud() {
+        let mut services = vec![catalogue::redis(), unstable::mysql(), unstable::valkey()];
+        let untested = leave_out(&mut services, "no network").unwrap();
+        assert_eq!(services.len(), 1);
+        let lines: Vec<_> = untested.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            lines,
+            [
+                "MySQL: NOT TESTED (no network)",
+                "Valkey: NOT TESTED (no network)"
+            ]
+        );
+        let tests: Vec<_> = untested.iter().map(|untested| &untested.tests).collect();
+        assert_eq!(tests, ["mysql9_", "valkey_"]);
+    }
+
+    #[test]
+    fn what_is_asked_for_by_name_is_not_left_out() {
+        let mut services = vec![unstable::mysql().required()];
+        let error = leave_out(&mut services, "`apt-get update` failed").unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("`mysql` comes from Debian unstable, and `apt-get"),
+            "{text}"
+        );
+        assert!(text.contains("GOQUEUE_TEST_MYSQL9_URL"), "{text}");
     }
 }

@@ -206,7 +206,7 @@ async fn an_interrupt_while_a_service_starts_ends_the_run() {
         "stuck",
         "{dir}",
     ]);
-    let session = with_services("early", vec![stuck], &root, Command::new("true"));
+    let session = with_services("early", vec![stuck], &root, |_| Command::new("true"));
     let pid_file = root
         .join("stuck")
         .join(std::process::id().to_string())

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use nix::unistd::geteuid;
 
-use super::{Probe, Service, sqs};
+use super::{Probe, Service, sqs, unstable};
 
 /// Every service, `xtask` being the path of this program.
 #[must_use]
 pub fn all(xtask: &Path) -> Vec<Service> {
     let mut all = vec![redis(), redis_cluster(xtask), mariadb(), echo(xtask)];
+    all.extend(unstable::all());
     all.extend(sqs::all(xtask));
     all
 }

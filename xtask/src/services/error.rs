@@ -37,6 +37,18 @@ pub enum Error {
         /// How it failed.
         reason: String,
     },
+    /// Debian unstable does not have it today.
+    #[error(
+        "`{service}` comes from Debian unstable, and {reason}; set {variable} to the URL of a running one"
+    )]
+    Unavailable {
+        /// The service.
+        service: String,
+        /// Why it could not be had.
+        reason: String,
+        /// The variable that may name another.
+        variable: String,
+    },
     /// What comes before the server failed.
     #[error("`{service}`: `{program}` failed ({status}); its log, {}, ends with:\n{tail}", log.display())]
     Setup {

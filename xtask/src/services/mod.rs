@@ -14,6 +14,7 @@ mod probe;
 mod service;
 mod set;
 pub mod sqs;
+pub mod unstable;
 
 pub use error::Error;
 pub use install::{Machine, Remedy};

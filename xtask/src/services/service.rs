@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::{Machine, Place, Probe};
+use super::{Error, Machine, Place, Probe};
 
 /// How to start one kind of server and how to tell tests where it is.
 ///
@@ -16,11 +16,22 @@ pub struct Service {
     pub(super) server: Program,
     pub(super) variable: String,
     pub(super) url: String,
+    pub(super) also: Option<(String, String)>,
+    pub(super) unstable: Option<Unstable>,
     pub(super) probe: Probe,
     pub(super) ready_within: Duration,
     pub(super) stop_within: Duration,
     pub(super) package: Option<String>,
     pub(super) needed_by: Vec<String>,
+}
+
+/// A service whose programs come from Debian unstable, where something may be broken any day.
+#[derive(Clone, Debug)]
+pub(super) struct Unstable {
+    /// Its name in reports.
+    pub(super) title: String,
+    /// What is in the names of the tests that need it. `None` where the service is needed itself.
+    pub(super) tests: Option<String>,
 }
 
 /// A program and its arguments, which are templates.
@@ -41,6 +52,8 @@ impl Service {
             server: Program::new(program.into(), []),
             variable: variable.into(),
             url: url.into(),
+            also: None,
+            unstable: None,
             probe: Probe::Connect,
             ready_within: Duration::from_secs(20),
             stop_within: Duration::from_secs(5),
@@ -90,6 +103,33 @@ impl Service {
         self
     }
 
+    /// Another environment variable, for tests that start servers of their own.
+    #[must_use]
+    pub fn also(mut self, variable: &str, value: &str) -> Self {
+        self.also = Some((variable.into(), value.into()));
+        self
+    }
+
+    /// Its programs come from Debian unstable. Where those cannot be had, the tests with `tests` in
+    /// their names are left out, and the report says that `title` is not tested.
+    #[must_use]
+    pub fn from_unstable(mut self, title: &str, tests: &str) -> Self {
+        self.unstable = Some(Unstable {
+            title: title.into(),
+            tests: Some(tests.into()),
+        });
+        self
+    }
+
+    /// Nothing goes on without it.
+    #[must_use]
+    pub fn required(mut self) -> Self {
+        if let Some(unstable) = &mut self.unstable {
+            unstable.tests = None;
+        }
+        self
+    }
+
     /// The crate whose tests use it. Where the workspace has no such crate it is not started.
     #[must_use]
     pub fn needed_by(mut self, package: &str) -> Self {
@@ -115,6 +155,31 @@ impl Service {
         self.needed_by
             .iter()
             .any(|package| packages.contains(package))
+    }
+
+    /// True when its programs come from Debian unstable.
+    #[must_use]
+    pub fn is_from_unstable(&self) -> bool {
+        self.unstable.is_some()
+    }
+
+    /// What it is called in reports and what is in the names of its tests.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unavailable`] when nothing goes on without it.
+    pub fn may_be_left_out(&self, reason: &str) -> Result<(String, String), Error> {
+        match &self.unstable {
+            Some(Unstable {
+                title,
+                tests: Some(tests),
+            }) => Ok((title.clone(), tests.clone())),
+            _ => Err(Error::Unavailable {
+                service: self.name.clone(),
+                reason: reason.into(),
+                variable: self.variable.clone(),
+            }),
+        }
     }
 
     pub(super) fn url_on(&self, port: u16) -> String {

@@ -52,9 +52,14 @@ impl Services {
 
     /// The variables that tell tests where the services are.
     pub fn environment(&self) -> impl Iterator<Item = (&str, String)> {
-        self.running
-            .iter()
-            .map(|instance| (instance.service().variable(), instance.url()))
+        self.running.iter().flat_map(|instance| {
+            let service = instance.service();
+            let also = service
+                .also
+                .iter()
+                .map(|(name, value)| (&**name, value.clone()));
+            also.chain([(service.variable(), instance.url())])
+        })
     }
 
     /// One line for each service. A URL that was given may hold a password, so it is not shown.
