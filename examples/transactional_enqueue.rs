@@ -31,7 +31,7 @@ impl Handler for Ship {
         let pool = cx.state::<MySqlPool>()?;
         let shipped = sqlx::query("UPDATE example_orders SET shipped = 1 WHERE id = ?")
             .bind(self.order)
-            .execute(&*pool)
+            .execute(pool)
             .await?;
         // There is no job without its order, so this says that somebody deleted it meanwhile.
         if shipped.rows_affected() == 0 {

@@ -1,6 +1,7 @@
 //! The example with a transaction does what it says, on the server that `cargo xtask test` starts.
 
 #![cfg(feature = "mysql")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::Command;
 

@@ -1,5 +1,7 @@
 //! A line over TCP does what it says.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::net::Ipv4Addr;
 
 use goqueue_conformance::server::{Proxy, free_port};

@@ -1,5 +1,7 @@
 //! Enqueueing in a transaction needs the driver itself.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::sync::Arc;

@@ -113,7 +113,7 @@ async fn chaos(args: &[String]) -> Result<u8, Box<dyn Error>> {
         .args(["run", "--quiet", "--package", "goqueue-chaos", "--"])
         .args(args)
         .current_dir(workspace.root());
-    run("chaos", Vec::new(), workspace.services_dir(), command).await
+    run("chaos", Vec::new(), workspace.services_dir(), |_| command).await
 }
 
 async fn run(
