@@ -138,7 +138,7 @@ fn draw(plot: &Plot, file: &Path) -> Result<(), Failure> {
         .configure_mesh()
         .x_desc(plot.x)
         .y_desc("jobs a second")
-        .x_label_formatter(&|x| number(*x as f64).replace(".000", ""))
+        .x_label_formatter(&|x| number(*x).replace(".000", ""))
         .y_label_formatter(&|y| number(*y).replace(".000", ""))
         .draw()?;
     for (place, series) in plot.series.iter().enumerate() {

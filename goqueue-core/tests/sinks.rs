@@ -67,7 +67,7 @@ async fn a_function_keeps_letters_and_is_called_again_until_it_does() {
     let report = worker.build().unwrap().drain().await.unwrap();
     assert_eq!(report.finished, 1);
 
-    let calls = seen.0.lock().unwrap();
+    let calls = seen.0.lock().unwrap().clone();
     assert_eq!(calls.len(), 3);
     let letter = &calls[2];
     assert_eq!((letter.id, letter.reason), (id, DeadReason::Permanent));

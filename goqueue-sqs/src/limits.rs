@@ -42,7 +42,8 @@ pub(crate) fn longest_hide(most: Duration) -> Duration {
 
 /// Whole milliseconds, rounded up, as far as they can be counted.
 pub(crate) fn millis(duration: Duration) -> u64 {
-    let whole = duration.as_millis() + u128::from(duration.subsec_nanos() % 1_000_000 > 0);
+    let whole =
+        duration.as_millis() + u128::from(!duration.subsec_nanos().is_multiple_of(1_000_000));
     // Far enough below the end that adding a time to it stays possible.
     u64::try_from(whole).unwrap_or(u64::MAX).min(u64::MAX / 4)
 }

@@ -123,7 +123,7 @@ impl Bare {
             let mut call = bare.ack.prepare_invoke();
             call.key(RUNNING).key(LEASES);
             for number in 1..=jobs.len() {
-                call.arg(format!("{}:{number:016}", done));
+                call.arg(format!("{done}:{number:016}"));
             }
             call.invoke_async::<()>(&mut bare.connection).await?;
             done += jobs.len();

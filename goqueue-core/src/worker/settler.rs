@@ -95,7 +95,7 @@ impl Settler {
     /// whole calls. A lone job has nothing to wait for, and a worker that stops does not wait.
     async fn gather(&mut self, shared: &Shared, group: &mut Vec<Settled>, full_call: usize) {
         let until = Instant::now() + GATHER;
-        while group.len() % full_call != 0
+        while !group.len().is_multiple_of(full_call)
             && group.len() < shared.running.len()
             && group.len() < MAX_GROUP
         {

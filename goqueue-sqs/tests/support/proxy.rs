@@ -121,7 +121,7 @@ async fn pass(mut client: TcpStream, target: &str, state: &State) -> std::io::Re
         let one_in = state.break_one_in.load(Ordering::SeqCst);
         let nth = state.seen.fetch_add(1, Ordering::SeqCst);
         if one_in > 0 && nth % one_in == one_in - 1 {
-            if nth / one_in % 2 == 0 {
+            if (nth / one_in).is_multiple_of(2) {
                 return Ok(());
             }
             let body = r#"{"__type":"com.amazonaws.sqs#InternalError","message":"broken"}"#;

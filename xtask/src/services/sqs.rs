@@ -113,11 +113,11 @@ impl Implementation {
             return Ok(());
         }
         let venv = home.join("venv");
-        if run(python(), &["-c", "import ensurepip"]).is_err() {
+        if run(&python(), &["-c", "import ensurepip"]).is_err() {
             bring_venv()?;
         }
         let venv_text = venv.display().to_string();
-        run(python(), &["-m", "venv", "--clear", &venv_text])?;
+        run(&python(), &["-m", "venv", "--clear", &venv_text])?;
         let pip = [
             "-m",
             "pip",
@@ -125,7 +125,7 @@ impl Implementation {
             "--quiet",
             "--disable-pip-version-check",
         ];
-        run(venv_python(&venv), &[&pip, self.packages].concat())?;
+        run(&venv_python(&venv), &[&pip, self.packages].concat())?;
         File::create(is_done)?;
         Ok(())
     }
@@ -187,15 +187,15 @@ fn bring_venv() -> io::Result<()> {
     let package = "python3-venv";
     if geteuid().is_root() && Path::new("/etc/debian_version").exists() {
         let install = ["-qq", "install", "-y", "--no-install-recommends", package];
-        return run("apt-get".into(), &install);
+        return run(Path::new("apt-get"), &install);
     }
     Err(io::Error::other(format!(
         "this Python makes no environments (`import ensurepip` fails): install `{package}`"
     )))
 }
 
-fn run(program: PathBuf, args: &[&str]) -> io::Result<()> {
-    let status = Command::new(&program).args(args).status()?;
+fn run(program: &Path, args: &[&str]) -> io::Result<()> {
+    let status = Command::new(program).args(args).status()?;
     if status.success() {
         return Ok(());
     }
