@@ -206,6 +206,22 @@ pub(crate) fn list(numbers: impl IntoIterator<Item = u64>) -> String {
     joined(numbers, ",", |text, number| write!(text, "{number}"))
 }
 
+/// The folder has these files and no others, in this order, and each begins with a comment.
+#[cfg(test)]
+pub(crate) fn assert_files(folder: &str, names: &[&str]) {
+    let folder = format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"));
+    let mut found: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    found.sort();
+    assert_eq!(found, names);
+    for file in found {
+        let text = std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
+        assert!(text.starts_with("-- "), "{file} has no comment");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,21 +260,5 @@ mod tests {
     #[test]
     fn every_file_is_used_and_says_what_it_is_for() {
         assert_files("src/sql", Statements::FILES);
-    }
-}
-
-/// The folder has these files and no others, in this order, and each begins with a comment.
-#[cfg(test)]
-pub(crate) fn assert_files(folder: &str, names: &[&str]) {
-    let folder = format!("{}/{folder}", env!("CARGO_MANIFEST_DIR"));
-    let mut found: Vec<_> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect();
-    found.sort();
-    assert_eq!(found, names);
-    for file in found {
-        let text = std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
-        assert!(text.starts_with("-- "), "{file} has no comment");
     }
 }

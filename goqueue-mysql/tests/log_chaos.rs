@@ -3,6 +3,8 @@
 //!
 //! `GOQUEUE_TEST_LOG_MESSAGES` is how many messages there are: 100000 for the long form.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::{

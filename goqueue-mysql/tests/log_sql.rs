@@ -1,6 +1,8 @@
 //! What the log asks of the server: how often, in which order it commits, and beside the naive
 //! designs, which are run here too and seen to fail.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::{sync::Arc, time::Duration};
