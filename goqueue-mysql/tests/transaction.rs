@@ -373,7 +373,7 @@ async fn what_cannot_be_enqueued_is_refused_and_the_transaction_goes_on() {
         .queue("no queue")
         .await;
     assert!(matches!(refused, Err(Error::Invalid { .. })), "{refused:?}");
-    let delay = Duration::from_millis(200);
+    let delay = Duration::from_millis(1500);
     queue
         .enqueue_in(&mut tx, Ship { order: 2 })
         .delay(delay)

@@ -16,12 +16,14 @@ use tokio::{
     },
     sync::watch,
     task::JoinHandle,
-    time::sleep,
+    time::{sleep, timeout},
 };
 
 use crate::wrap::Faults;
 
 const BUFFER: usize = 64 * 1024;
+/// How long a server has said nothing once its answer is over.
+const SILENCE: Duration = Duration::from_millis(200);
 
 /// A real TCP line to a server, which can be cut and which loses calls or their replies on demand.
 ///
@@ -244,7 +246,13 @@ async fn answer(
             0 => {}
             delay => sleep(Duration::from_millis(delay)).await,
         }
-        if is_doomed.load(Ordering::SeqCst) || client.write_all(&buffer[..read]).await.is_err() {
+        if is_doomed.load(Ordering::SeqCst) {
+            // A server may give up what it is doing when it notices that nobody listens, as MySQL
+            // does between two statements of one message.
+            while let Ok(Ok(1..)) = timeout(SILENCE, server.read(&mut buffer)).await {}
+            return;
+        }
+        if client.write_all(&buffer[..read]).await.is_err() {
             return;
         }
     }

@@ -64,7 +64,9 @@ pub fn mariadb() -> Service {
     } else {
         &[]
     };
-    let defaults = ["--no-defaults", "--datadir={dir}"];
+    // One that starts clears the leftovers of another out of a directory that they share.
+    let temporary = "--tmpdir={dir}/../tmp";
+    let defaults = ["--no-defaults", "--datadir={dir}", temporary];
     let install = [
         &defaults,
         user,
@@ -77,6 +79,7 @@ pub fn mariadb() -> Service {
         "GOQUEUE_TEST_MYSQL_URL",
         "mysql://root@127.0.0.1:{port}/test",
     )
+    .setup("mkdir", ["{dir}/../tmp"])
     .setup("mariadb-install-db", install)
     .args([&defaults, user].concat())
     // The socket is relative to the data, for the system limits its path to about 100 bytes.

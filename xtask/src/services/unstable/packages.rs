@@ -32,6 +32,7 @@ pub(super) async fn unpack(folder: &Path, interrupts: &mut Interrupts) -> Result
         return Err(Failure::Because(reason));
     }
     let work = Work::begin(folder)?;
+    work.choose_mirror(interrupts).await?;
     work.apt_get(&["update"], interrupts).await?;
     let install = [
         "install",
@@ -92,9 +93,27 @@ impl Work {
         fs::create_dir_all(work.root())?;
         // Nothing is installed as far as this state knows, so that everything is fetched.
         File::create(work.apt.join("status"))?;
-        let sources = format!("deb [signed-by={KEYS}] http://deb.debian.org/debian sid main\n");
-        fs::write(work.apt.join("sources.list"), sources)?;
         Ok(work)
+    }
+
+    /// Takes the mirror that this machine has its own packages from.
+    async fn choose_mirror(&self, interrupts: &mut Interrupts) -> Result<(), Failure> {
+        let mut command = Command::new("apt-get");
+        command.args(["indextargets", "--format", "$(REPO_URI)"]);
+        self.run("apt-get indextargets", command, interrupts)
+            .await?;
+        let said = fs::read_to_string(self.output())?;
+        let is_debian = |uri: &&str| uri.trim_end_matches('/').ends_with("/debian");
+        let Some(mirror) = said.lines().find(is_debian) else {
+            let reason = "the sources of apt name no mirror of Debian";
+            return Err(Failure::Because(reason.into()));
+        };
+        let sources = format!("deb [signed-by={KEYS}] {mirror} sid main\n");
+        Ok(fs::write(self.apt.join("sources.list"), sources)?)
+    }
+
+    fn output(&self) -> PathBuf {
+        self.apt.join("output")
     }
 
     fn root(&self) -> PathBuf {
@@ -135,8 +154,7 @@ impl Work {
         mut command: Command,
         interrupts: &mut Interrupts,
     ) -> Result<(), Failure> {
-        let output = self.apt.join("output");
-        let file = File::create(&output)?;
+        let file = File::create(self.output())?;
         command.stdout(file.try_clone()?).stderr(file);
         let how = match run(command, interrupts).await {
             Ok(end) if end.is_success() => return Ok(()),
@@ -144,7 +162,7 @@ impl Work {
             Ok(end) => end.to_string(),
             Err(error) => error.to_string(),
         };
-        let said = fs::read_to_string(output).unwrap_or_default();
+        let said = fs::read_to_string(self.output()).unwrap_or_default();
         let last = said.lines().rfind(|line| !line.trim().is_empty());
         let last = last.unwrap_or("it said nothing");
         Err(Failure::Because(format!("`{name}` failed ({how}): {last}")))

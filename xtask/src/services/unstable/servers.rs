@@ -23,7 +23,8 @@ pub fn mysql() -> Service {
     )
     // Copying an empty database is quicker than making one.
     .setup("cp", ["-r", &format!("{}/.", empty.display()), "{dir}"])
-    .args(["--no-defaults", "--datadir={dir}"])
+    .setup("mkdir", ["{dir}/../tmp"])
+    .args(["--no-defaults", "--datadir={dir}", "--tmpdir={dir}/../tmp"])
     .args(user.iter().copied())
     .args(["--port={port}", "--bind-address=127.0.0.1"])
     // Relative to the data, for the system limits the path of a socket to about 100 bytes.
