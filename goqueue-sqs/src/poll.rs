@@ -22,6 +22,37 @@ const SHORTEST: Duration = Duration::from_millis(500);
 
 pub(crate) type Answer = Result<Vec<Message>, Fault>;
 
+/// Somebody who waits for a poll. An answer that is not taken is given back.
+pub(crate) struct Waiting {
+    inner: Arc<Inner>,
+    pub(crate) queue: Arc<SqsQueue>,
+    lease: Duration,
+    receiver: oneshot::Receiver<Answer>,
+}
+
+impl Waiting {
+    /// What the poll brings; `None` when the driver is closed.
+    pub(crate) async fn answer(&mut self) -> Option<Answer> {
+        (&mut self.receiver).await.ok()
+    }
+
+    /// Waits no longer: what the poll has brought already, if anything. What it brings from now on
+    /// goes to whoever waits next.
+    pub(crate) fn stop(&mut self) -> Option<Answer> {
+        self.receiver.close();
+        self.receiver.try_recv().ok()
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(Ok(messages)) = self.stop() {
+            self.inner
+                .give_back_later(&self.queue, messages, self.lease);
+        }
+    }
+}
+
 /// The long polls of one queue that are under way.
 #[derive(Debug, Default)]
 pub(crate) struct Polls(Mutex<Vec<Arc<Poll>>>);
@@ -74,14 +105,17 @@ impl Poll {
 
 impl Inner {
     /// Waits for messages of a queue, `ask.wait` at most: in a poll that is under way, or a new one.
-    pub(crate) fn poll(
-        self: &Arc<Self>,
-        queue: &Arc<SqsQueue>,
-        ask: Ask,
-    ) -> oneshot::Receiver<Answer> {
-        if let Some(receiver) = queue.polls.join(ask.lease) {
-            return receiver;
+    pub(crate) fn poll(self: &Arc<Self>, queue: &Arc<SqsQueue>, ask: Ask) -> Waiting {
+        let joined = queue.polls.join(ask.lease);
+        Waiting {
+            receiver: joined.unwrap_or_else(|| self.begin(queue, ask)),
+            inner: Arc::clone(self),
+            queue: Arc::clone(queue),
+            lease: ask.lease,
         }
+    }
+
+    fn begin(self: &Arc<Self>, queue: &Arc<SqsQueue>, ask: Ask) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
         let poll = Arc::new(Poll {
             lease: ask.lease,
@@ -110,6 +144,21 @@ impl Inner {
             }
         });
         receiver
+    }
+
+    /// Gives messages back without making anybody wait for it.
+    pub(crate) fn give_back_later(
+        self: &Arc<Self>,
+        queue: &Arc<SqsQueue>,
+        messages: Vec<Message>,
+        lease: Duration,
+    ) {
+        if messages.is_empty() {
+            return;
+        }
+        let (inner, queue) = (Arc::clone(self), Arc::clone(queue));
+        self.polls
+            .spawn(async move { inner.give_back(&queue, messages, lease).await });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aws_sdk_sqs::types::Message;
 use futures_util::future::select_all;
 use goqueue_core::{
     Result,
@@ -13,6 +14,7 @@ use crate::{
     driver::Inner,
     error::Meaning,
     limits::{MAX_BATCH, MAX_WAIT},
+    poll::Waiting,
     queues::SqsQueue,
     reserve::{Ask, Source},
 };
@@ -36,55 +38,102 @@ impl Inner {
         };
         let most = (request.max / sources.len().max(1)).clamp(1, each);
         let mut queues: Vec<_> = sources.into_iter().map(|source| source.queue).collect();
-        let mut polls: Vec<(Arc<SqsQueue>, _)> = Vec::new();
+        let mut polls: Vec<Waiting> = Vec::new();
         loop {
             let left = ends.saturating_duration_since(Instant::now());
             if left < SHORTEST_WAIT {
+                let taken = self.brought(polls, Vec::new(), request).await;
+                if !taken.is_empty() {
+                    return Ok(taken);
+                }
                 return self.last_look(&queues, request, ends).await;
             }
             let wait = Duration::from_secs(left.as_secs()).min(MAX_WAIT);
             for queue in &queues {
-                if !polls.iter().any(|(polled, _)| Arc::ptr_eq(polled, queue)) {
+                if !polls.iter().any(|poll| Arc::ptr_eq(&poll.queue, queue)) {
                     let ask = Ask {
                         most,
                         lease: request.lease,
                         wait,
                     };
-                    polls.push((Arc::clone(queue), self.poll(queue, ask)));
+                    polls.push(self.poll(queue, ask));
                 }
             }
             let asked = Instant::now();
-            let first = select_all(polls.iter_mut().map(|(_, poll)| poll));
-            let (answer, place) = tokio::select! {
+            let first = select_all(polls.iter_mut().map(|poll| Box::pin(poll.answer())));
+            let first = tokio::select! {
                 biased;
-                () = self.is_over(request, ends) => return Ok(Vec::new()),
-                (answer, place, _) = first => (answer, place),
+                (answer, place, _) = first => Some((answer, place)),
+                () = self.is_over(request, ends) => None,
             };
-            let (queue, _) = polls.swap_remove(place);
-            // The end of the channel is that of the driver.
-            let Ok(answer) = answer else {
-                return Ok(Vec::new());
+            let Some((answer, place)) = first else {
+                return Ok(self.brought(polls, Vec::new(), request).await);
             };
-            let messages = match answer {
-                Ok(messages) => messages,
+            let queue = Arc::clone(&polls.swap_remove(place).queue);
+            // The driver is closed.
+            let Some(answer) = answer else {
+                return Ok(self.brought(polls, Vec::new(), request).await);
+            };
+            match answer {
+                Ok(messages) => {
+                    let taken = self.take(&queue, messages, request, 0).await;
+                    if !taken.is_empty() {
+                        return Ok(self.brought(polls, taken, request).await);
+                    }
+                }
                 Err(fault) if fault.meaning == Meaning::NoQueue && queues.len() > 1 => {
                     queues.retain(|other| !Arc::ptr_eq(other, &queue));
                     continue;
                 }
-                Err(fault) => return Err(fault.into()),
-            };
-            let taken = self.accept(&queue, messages, request.lease).await;
-            if !taken.is_empty() {
-                return Ok(taken);
+                Err(fault) => {
+                    let taken = self.brought(polls, Vec::new(), request).await;
+                    // A queue that failed will say so again; what was taken would be lost.
+                    return if taken.is_empty() {
+                        Err(fault.into())
+                    } else {
+                        Ok(taken)
+                    };
+                }
             }
             // Should a service not wait although it is told to, then this does.
             if asked.elapsed() < SHORTEST_WAIT / 2 {
                 tokio::select! {
-                    () = self.is_over(request, ends) => return Ok(Vec::new()),
+                    () = self.is_over(request, ends) => {}
                     () = sleep(SHORTEST_WAIT / 2) => {}
                 }
             }
         }
+    }
+
+    /// Begins the leases of as many messages as there is room for, and gives back the rest: a poll
+    /// may have been asked by somebody with more room.
+    async fn take(
+        self: &Arc<Self>,
+        queue: &Arc<SqsQueue>,
+        mut messages: Vec<Message>,
+        request: &ReserveRequest,
+        taken: usize,
+    ) -> Vec<Reserved> {
+        let room = request.max.saturating_sub(taken).min(messages.len());
+        let beyond = messages.split_off(room);
+        self.give_back_later(queue, beyond, request.lease);
+        self.accept(queue, messages, request.lease).await
+    }
+
+    /// Ends a wait. Polls that end at the same moment may all have brought something.
+    async fn brought(
+        self: &Arc<Self>,
+        polls: Vec<Waiting>,
+        mut taken: Vec<Reserved>,
+        request: &ReserveRequest,
+    ) -> Vec<Reserved> {
+        for mut poll in polls {
+            if let Some(Ok(messages)) = poll.stop() {
+                let more = self.take(&poll.queue, messages, request, taken.len()).await;
+                taken.extend(more);
+            }
+        }
+        taken
     }
 
     /// Until a wait is over or called off.

@@ -34,15 +34,13 @@ impl Shared {
             })
             .await?;
         let mut stats = QueueStats::default();
-        for row in answers.iter().take(2).flat_map(|answer| &answer.rows) {
+        for row in answers.iter().flat_map(|answer| &answer.rows) {
             stats.ready += count(row, "ready")?;
             stats.scheduled += count(row, "scheduled")?;
             stats.running += count(row, "running")?;
             let waited: Option<i64> = row::get(row, "waited")?;
             stats.oldest_ready = stats.oldest_ready.max(waited.map(clock::duration));
-        }
-        if let Some(row) = answers.get(2).and_then(|answer| answer.rows.first()) {
-            stats.dead = count(row, "dead")?;
+            stats.dead += count(row, "dead")?;
         }
         Ok(stats)
     }
