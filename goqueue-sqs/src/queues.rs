@@ -148,7 +148,10 @@ impl Inner {
                 self.create(&on_sqs, operation).await?
             }
             Err(fault) if fault.meaning == Meaning::NoQueue => {
-                lock(&self.queues.missing).insert(on_sqs.clone(), Instant::now());
+                // A look that found nothing is no reason not to create the queue later.
+                if !self.settings.table.create_queues {
+                    lock(&self.queues.missing).insert(on_sqs.clone(), Instant::now());
+                }
                 return Err(self.no_such_queue(&on_sqs, operation));
             }
             url => url?,

@@ -9,7 +9,7 @@
 mod support;
 
 /// Cases at a time.
-const AT_ONCE: usize = 24;
+const AT_ONCE: usize = 16;
 
 mod standard {
     use super::{

@@ -254,8 +254,13 @@ pub(crate) async fn a_wait_can_be_cancelled(h: &dyn Harness) {
 pub(crate) async fn many_due_jobs_do_not_hold_up_a_claim(h: &dyn Harness) {
     let b = Bench::new(h).await;
     let client = b.client();
-    let count = if b.timing.is_virtual { 5_000 } else { 2_000 };
     let limit = b.can().batch.jobs.min(100);
+    // Where a call stores a hundred, storing thousands would outlast the delay.
+    let count = match b.can().batch.jobs {
+        _ if b.timing.is_virtual => 5_000,
+        ..=100 => 500,
+        _ => 2_000,
+    };
     for _ in 0..count / limit.min(count) {
         let job = || NewJob {
             delay: b.lease() * 2,
