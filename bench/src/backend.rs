@@ -21,6 +21,30 @@ pub(crate) enum Measure {
     Drain,
 }
 
+/// A part of a backend's benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// Enqueueing and draining, beside the limit and peers
+    Rates,
+    /// From enqueue to handler, and what an idle worker asks
+    Latency,
+    /// Jobs that fail once, then succeed
+    FailOnce,
+    /// The same work in front of a short and of a long queue (Redis)
+    Backlog,
+    /// Many jobs that are due at once (Redis)
+    Promotion,
+    /// Of a pending job, and of a draining worker
+    Memory,
+}
+
+impl Part {
+    /// Whether it is to be measured, when `only` these are, or all if it names none.
+    pub(crate) fn is_in(self, only: &[Self]) -> bool {
+        only.is_empty() || only.contains(&self)
+    }
+}
+
 /// How much to measure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Amount {

@@ -37,8 +37,8 @@ pub(crate) async fn run(
     with_peers: bool,
 ) -> Result<(), Failure> {
     let load_at_start = process::load();
-    let mut figures = redis::run(redis_amount, with_peers).await?;
-    figures.extend(mysql::run(mysql_amount, with_peers).await?);
+    let mut figures = redis::run(redis_amount, with_peers, &[]).await?;
+    figures.extend(mysql::run(mysql_amount, with_peers, &[]).await?);
 
     let redis = Redis::start(false).await?;
     let mut plots = series::plots("redis", &redis, redis_amount).await?;

@@ -21,7 +21,7 @@ mod work;
 
 use clap::{Args, Parser, Subcommand};
 
-use backend::Amount;
+use backend::{Amount, Part};
 use sample::Failure;
 
 #[derive(Debug, Parser)]
@@ -47,6 +47,9 @@ enum What {
         /// Jobs per measurement
         #[arg(long, default_value_t = 100_000)]
         jobs: usize,
+        /// Parts to measure; all, if none is named
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<Part>,
         #[command(flatten)]
         how: How,
     },
@@ -55,6 +58,9 @@ enum What {
         /// Jobs per measurement
         #[arg(long, default_value_t = 40_000)]
         jobs: usize,
+        /// Parts to measure; all, if none is named
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<Part>,
         #[command(flatten)]
         how: How,
     },
@@ -121,13 +127,13 @@ fn main() -> Result<(), Failure> {
 async fn run(what: What) -> Result<(), Failure> {
     match what {
         What::Memory { jobs, rounds } => memory::run(jobs, rounds).await?,
-        What::Redis { jobs, how } => {
+        What::Redis { jobs, only, how } => {
             println!("{}\n", process::machine());
-            redis::run(how.amount(jobs), !how.no_peers).await?;
+            redis::run(how.amount(jobs), !how.no_peers, &only).await?;
         }
-        What::Mysql { jobs, how } => {
+        What::Mysql { jobs, only, how } => {
             println!("{}\n", process::machine());
-            mysql::run(how.amount(jobs), !how.no_peers).await?;
+            mysql::run(how.amount(jobs), !how.no_peers, &only).await?;
         }
         What::Compare {
             redis_jobs,

@@ -19,7 +19,9 @@ pub(crate) const BULK: usize = 1_000;
 /// The concurrency of a draining worker.
 pub(crate) const CONCURRENCY: usize = 100;
 /// How long a worker is left alone before the next job of a latency measurement.
-const REST: Duration = Duration::from_millis(20);
+pub(crate) const REST: Duration = Duration::from_millis(20);
+/// A rest in which a processor hardly falls asleep.
+pub(crate) const SHORT_REST: Duration = Duration::from_millis(1);
 
 /// `callers` tasks, each awaiting each of its calls.
 pub(crate) async fn enqueue(
@@ -124,12 +126,13 @@ pub(crate) async fn fail_once(
 }
 
 /// From the enqueue call to the handler, in milliseconds, for a worker that waits: through
-/// `producer`, run by a worker on `consumer`.
+/// `producer`, run by a worker on `consumer` that is left alone for `rest` before each.
 pub(crate) async fn latencies(
     producer: &Queue,
     consumer: &Queue,
     samples: usize,
     payload: usize,
+    rest: Duration,
 ) -> Result<Vec<f64>, Failure> {
     let (told, mut ran): (Told, _) = mpsc::unbounded_channel();
     let worker = Worker::builder(consumer)
@@ -141,7 +144,7 @@ pub(crate) async fn latencies(
     worker
         .run_until(async {
             for _ in 0..samples {
-                sleep(REST).await;
+                sleep(rest).await;
                 let start = Instant::now();
                 if let Err(error) = producer.enqueue(Timed::of(payload)).await {
                     failure = Some(error);

@@ -8,9 +8,9 @@ use goqueue::prelude::*;
 
 use self::bare::Bare;
 use crate::{
-    backend::{Amount, Backend, Measure, contest},
+    backend::{Amount, Backend, Measure, Part, contest},
     child,
-    measures::{self, CONCURRENCY},
+    measures::{self, CONCURRENCY, REST},
     peers::{Peers, Question},
     report::{self, Bar, Figure},
     sample::{Failure, Sample, percentile},
@@ -83,13 +83,26 @@ impl Backend for Mysql {
     }
 }
 
-/// Everything, printed as it is measured.
-pub(crate) async fn run(amount: Amount, with_peers: bool) -> Result<Vec<Figure>, Failure> {
+/// Everything, or `only` some parts, printed as it is measured.
+pub(crate) async fn run(
+    amount: Amount,
+    with_peers: bool,
+    only: &[Part],
+) -> Result<Vec<Figure>, Failure> {
     let mysql = Mysql::start(with_peers).await?;
-    let mut figures = rates(&mysql, amount).await?;
-    figures.extend(latency(&mysql, amount).await?);
-    figures.push(fail_once(&mysql, amount).await?);
-    figures.extend(memory(&mysql, amount).await?);
+    let mut figures = Vec::new();
+    if Part::Rates.is_in(only) {
+        figures.extend(rates(&mysql, amount).await?);
+    }
+    if Part::Latency.is_in(only) {
+        figures.extend(latency(&mysql, amount).await?);
+    }
+    if Part::FailOnce.is_in(only) {
+        figures.push(fail_once(&mysql, amount).await?);
+    }
+    if Part::Memory.is_in(only) {
+        figures.extend(memory(&mysql, amount).await?);
+    }
     report::summary(&figures);
     mysql.stop().await?;
     Ok(figures)
@@ -144,9 +157,9 @@ pub(crate) async fn latency(mysql: &Mysql, amount: Amount) -> Result<Vec<Figure>
     let samples = 100 * amount.rounds;
     let queue = mysql.queue();
     mysql.empty().await?;
-    let within = measures::latencies(queue, queue, samples, amount.payload).await?;
+    let within = measures::latencies(queue, queue, samples, amount.payload, REST).await?;
     let other = Queue::connect_url(mysql.url()).await?;
-    let across = measures::latencies(&other, queue, samples / 2, amount.payload).await?;
+    let across = measures::latencies(&other, queue, samples / 2, amount.payload, REST).await?;
     let alone = measures::calls(queue, samples, amount.payload).await?;
     let call = Figure::plain(
         "mysql: the enqueue call alone, p50",

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use redis::{Client, Script, aio::MultiplexedConnection};
+use tokio::time::{Instant, sleep};
 
 use crate::{
     measures::{BULK, CONCURRENCY},
@@ -60,6 +61,36 @@ impl Bare {
             .await?;
         let value = info.get(field).ok_or("the server does not tell")?;
         Ok(value)
+    }
+
+    /// How many commands clients have sent. `total_commands_processed` also counts what scripts call.
+    pub(crate) async fn calls(&self) -> Result<f64, Failure> {
+        const SENT: [&str; 6] = ["evalsha", "eval", "ping", "subscribe", "info", "script|load"];
+        let mut connection = self.connection.clone();
+        let info: redis::InfoDict = redis::cmd("INFO")
+            .arg("commandstats")
+            .query_async(&mut connection)
+            .await?;
+        let calls = |command: &&str| -> Option<f64> {
+            let stats: String = info.get(&format!("cmdstat_{command}"))?;
+            stats.strip_prefix("calls=")?.split(',').next()?.parse().ok()
+        };
+        Ok(SENT.iter().filter_map(calls).sum())
+    }
+
+    /// How long the least command takes after a rest, in milliseconds.
+    pub(crate) async fn pings(&self, samples: usize, rest: Duration) -> Result<Vec<f64>, Failure> {
+        let mut connection = self.connection.clone();
+        let mut all = Vec::with_capacity(samples);
+        for _ in 0..samples {
+            sleep(rest).await;
+            let start = Instant::now();
+            redis::cmd("PING")
+                .query_async::<()>(&mut connection)
+                .await?;
+            all.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        Ok(all)
     }
 
     async fn push(&mut self, jobs: usize, payload: usize) -> Result<(), Failure> {

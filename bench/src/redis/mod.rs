@@ -8,9 +8,9 @@ use goqueue::prelude::*;
 
 use self::bare::Bare;
 use crate::{
-    backend::{Amount, Backend, Measure, contest},
+    backend::{Amount, Backend, Measure, Part, contest},
     child,
-    measures::{self, CONCURRENCY},
+    measures::{self, CONCURRENCY, REST, SHORT_REST},
     peers::{Peers, Question},
     report::{self, Bar, Figure},
     sample::{Failure, Sample, Watch, percentile},
@@ -83,15 +83,33 @@ impl Backend for Redis {
     }
 }
 
-/// Everything, printed as it is measured.
-pub(crate) async fn run(amount: Amount, with_peers: bool) -> Result<Vec<Figure>, Failure> {
+/// Everything, or `only` some parts, printed as it is measured.
+pub(crate) async fn run(
+    amount: Amount,
+    with_peers: bool,
+    only: &[Part],
+) -> Result<Vec<Figure>, Failure> {
     let redis = Redis::start(with_peers).await?;
-    let mut figures = rates(&redis, amount).await?;
-    figures.extend(latency(&redis, amount).await?);
-    figures.push(fail_once(&redis, amount).await?);
-    figures.extend(backlog(&redis, amount).await?);
-    figures.push(promotion(&redis, amount).await?);
-    figures.extend(memory(&redis, amount).await?);
+    let mut figures = Vec::new();
+    if Part::Rates.is_in(only) {
+        figures.extend(rates(&redis, amount).await?);
+    }
+    if Part::Latency.is_in(only) {
+        figures.extend(latency(&redis, amount).await?);
+        figures.push(idle(&redis).await?);
+    }
+    if Part::FailOnce.is_in(only) {
+        figures.push(fail_once(&redis, amount).await?);
+    }
+    if Part::Backlog.is_in(only) {
+        figures.extend(backlog(&redis, amount).await?);
+    }
+    if Part::Promotion.is_in(only) {
+        figures.push(promotion(&redis, amount).await?);
+    }
+    if Part::Memory.is_in(only) {
+        figures.extend(memory(&redis, amount).await?);
+    }
     report::summary(&figures);
     redis.stop().await?;
     Ok(figures)
@@ -140,25 +158,38 @@ pub(crate) async fn rates(redis: &Redis, amount: Amount) -> Result<Vec<Figure>, 
     ])
 }
 
-/// From enqueue to handler on an idle worker of the same process, and what an idle worker asks.
+/// From enqueue to handler on an idle worker of the same process, each beside a bare command after
+/// the same rest: the longer a processor rests, the longer it takes to get up, for every step.
 pub(crate) async fn latency(redis: &Redis, amount: Amount) -> Result<Vec<Figure>, Failure> {
     let samples = 200 * amount.rounds;
     let queue = redis.queue();
-    let ours = measures::latencies(queue, queue, samples, amount.payload).await?;
-    let mut figures = vec![
-        Figure::held(
-            "redis: idle latency, p50",
+    let mut figures = Vec::new();
+    for rest in [REST, SHORT_REST] {
+        let ours = measures::latencies(queue, queue, samples, amount.payload, rest).await?;
+        let ping = redis.bare.pings(samples, rest).await?;
+        let after = format!("redis: idle latency after a rest of {rest:?}");
+        let ping = Figure::plain(
+            format!("{after}: a bare PING, p50"),
             "ms",
-            percentile(&ours, 0.5),
-            Bar::AtMost(0.3),
-        ),
-        Figure::held(
-            "redis: idle latency, p99",
-            "ms",
-            percentile(&ours, 0.99),
-            Bar::AtMost(1.5),
-        ),
-    ];
+            percentile(&ping, 0.5),
+        );
+        report::print(&ping);
+        figures.extend([
+            Figure::held(
+                format!("{after}, p50"),
+                "ms",
+                percentile(&ours, 0.5),
+                Bar::AtMost(0.3),
+            ),
+            Figure::held(
+                format!("{after}, p99"),
+                "ms",
+                percentile(&ours, 0.99),
+                Bar::AtMost(1.5),
+            ),
+            ping,
+        ]);
+    }
     let question = Question {
         peer: "apalis",
         measure: "latency",
@@ -254,7 +285,6 @@ async fn memory(redis: &Redis, amount: Amount) -> Result<Vec<Figure>, Failure> {
     measures::bulk(redis.queue(), jobs - DUE.min(jobs), amount.payload).await?;
     figures.extend(child::resident("redis", redis.url()).await?);
     redis.empty().await?;
-    figures.push(idle(redis).await?);
     Ok(figures)
 }
 
@@ -267,10 +297,10 @@ async fn idle(redis: &Redis) -> Result<Figure, Failure> {
     let handle = worker.handle();
     let running = tokio::spawn(worker.run_until(std::future::pending()));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let before = redis.bare.info("stats", "total_commands_processed").await?;
+    let before = redis.bare.calls().await?;
     let server = redis.server.id().map(Watch::on);
     tokio::time::sleep(WATCHED).await;
-    let after = redis.bare.info("stats", "total_commands_processed").await?;
+    let after = redis.bare.calls().await?;
     let cpu = server.map(|server| server.so_far()).unwrap_or_default();
     handle.shutdown();
     running.await??;

@@ -53,7 +53,8 @@ if #records == 0 then
 end
 
 local held, ends = {}, {}
-local expiry = now + lease + 1
+-- As text: Redis would write the number out anew for each job.
+local expiry = string.format('%.0f', now + lease + 1)
 for i, record in ipairs(records) do
   if not is_record(record) then
     -- Not ours. Its bytes are handed out as a job, which fails to decode and ends in the dead letters.

@@ -41,7 +41,18 @@ local parked, parked_due, unique, holds = KEYS[7], KEYS[8], KEYS[9], KEYS[10]
 local dead, dead_order, dead_age = KEYS[11], KEYS[12], KEYS[13]
 local channel = ARGV[1]
 local now = clock()
-local first_due, front = math.huge, {}
+local first_due = math.huge
+
+-- What is written with one call for all: due times and records, records for the end and for the front
+-- of the ready list.
+local later, back, front = {}, {}, {}
+-- Most of them are due at the same time, which is written out once.
+local text_of = {}
+local function at_time(due, record)
+  local text = text_of[due] or string.format('%.0f', due)
+  text_of[due] = text
+  later[#later + 1], later[#later + 2] = text, record
+end
 
 local function finish(job)
   if job.unique then
@@ -67,9 +78,9 @@ local verdicts = {
     local flags = job.flags % 4 + (error ~= '' and 4 or 0)
     local record, due = again(job, tonumber(delay), job.attempts + 1, flags, error)
     if due > now then
-      redis.call('ZADD', scheduled, due, record)
+      at_time(due, record)
     else
-      redis.call('RPUSH', ready, record)
+      back[#back + 1] = record
     end
   end,
   release = function(job, delay, _, record)
@@ -77,7 +88,7 @@ local verdicts = {
     if delay > 0 then
       local due = now + delay + 1
       first_due = math.min(first_due, due)
-      redis.call('ZADD', scheduled, due, struct.pack('>BI6', 1, due) .. string.sub(record, 8))
+      at_time(due, struct.pack('>BI6', 1, due) .. string.sub(record, 8))
     else
       first_due = math.min(first_due, now)
       front[#front + 1] = record
@@ -91,28 +102,47 @@ local verdicts = {
   end,
 }
 
-local position = plain
+local members, taken, ended = {}, {}, {}
 for i = plain + 3, #ARGV, 4 do
-  position = position + 1
-  local verdict, lease = ARGV[i], ARGV[i + 1]
-  local record = redis.call('HGET', running, lease)
-  if record and is_record(record) then
-    local job = split(record)
-    -- What adds comes before what removes: whatever stops the script, no job is lost.
-    verdicts[verdict](job, ARGV[i + 2], ARGV[i + 3], record)
-    redis.call('HDEL', running, lease)
-    redis.call('ZREM', leases, lease)
+  members[#members + 1] = ARGV[i + 1]
+end
+local records = redis.call('HMGET', running, unpack(members))
+for i, lease in ipairs(members) do
+  local record = records[i]
+  if record and not taken[lease] and is_record(record) then
+    local at = plain + i * 4 - 1
+    local verdict, job = ARGV[at], split(record)
+    verdicts[verdict](job, ARGV[at + 2], ARGV[at + 3], record)
+    taken[lease] = true
     if verdict == 'ack' or verdict == 'dead' then
-      finish(job)
+      ended[#ended + 1] = job
     end
   else
-    lost[#lost + 1] = position
+    lost[#lost + 1] = plain + i
   end
 end
 
+-- What adds comes before what removes: whatever stops the script, no job is lost.
+if #later > 0 then
+  redis.call('ZADD', scheduled, unpack(later))
+end
+if #back > 0 then
+  redis.call('RPUSH', ready, unpack(back))
+end
 -- In front of the queue, and among themselves in the order they were given back.
 for i = #front, 1, -1 do
   redis.call('LPUSH', ready, front[i])
+end
+local gone = {}
+for lease in pairs(taken) do
+  gone[#gone + 1] = lease
+end
+if #gone > 0 then
+  redis.call('HDEL', running, unpack(gone))
+  redis.call('ZREM', leases, unpack(gone))
+end
+for _, job in ipairs(ended) do
+  finish(job)
 end
 wake(waiting, channel, looks_again, first_due)
 return lost
