@@ -13,6 +13,7 @@ use crate::{
     report::{Figure, number, summary},
     sample::Failure,
     series::{self, Plot},
+    servers::Maker,
 };
 
 /// Where the results go, from the crate's directory.
@@ -34,16 +35,17 @@ struct Results {
 pub(crate) async fn run(
     redis_amount: Amount,
     mysql_amount: Amount,
+    maker: Maker,
     with_peers: bool,
 ) -> Result<(), Failure> {
     let load_at_start = process::load();
     let mut figures = redis::run(redis_amount, with_peers, &[]).await?;
-    figures.extend(mysql::run(mysql_amount, with_peers, &[]).await?);
+    figures.extend(mysql::run(mysql_amount, maker, with_peers, &[]).await?);
 
     let redis = Redis::start(false).await?;
     let mut plots = series::plots("redis", &redis, redis_amount).await?;
     redis.stop().await?;
-    let mysql = Mysql::start(false).await?;
+    let mysql = Mysql::start(maker, false).await?;
     plots.extend(series::plots("mysql", &mysql, mysql_amount).await?);
     mysql.stop().await?;
 

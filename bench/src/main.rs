@@ -23,6 +23,7 @@ use clap::{Args, Parser, Subcommand};
 
 use backend::{Amount, Part};
 use sample::Failure;
+use servers::Maker;
 
 #[derive(Debug, Parser)]
 #[command(about = "Benchmarks of goqueue")]
@@ -53,11 +54,14 @@ enum What {
         #[command(flatten)]
         how: How,
     },
-    /// The MySQL driver, on a private MariaDB, beside bare statements and another queue
+    /// The MySQL driver, on a private server, beside bare statements and another queue
     Mysql {
         /// Jobs per measurement
         #[arg(long, default_value_t = 40_000)]
         jobs: usize,
+        /// Whose server; apalis-mysql needs MySQL
+        #[arg(long, value_enum, default_value = "mysql")]
+        server: Maker,
         /// Parts to measure; all, if none is named
         #[arg(long, value_delimiter = ',')]
         only: Vec<Part>,
@@ -72,6 +76,9 @@ enum What {
         /// Jobs per measurement on MySQL
         #[arg(long, default_value_t = 40_000)]
         mysql_jobs: usize,
+        /// Whose server MySQL is; apalis-mysql needs MySQL
+        #[arg(long, value_enum, default_value = "mysql")]
+        server: Maker,
         #[command(flatten)]
         how: How,
     },
@@ -131,22 +138,28 @@ async fn run(what: What) -> Result<(), Failure> {
             println!("{}\n", process::machine());
             redis::run(how.amount(jobs), !how.no_peers, &only).await?;
         }
-        What::Mysql { jobs, only, how } => {
+        What::Mysql {
+            jobs,
+            server,
+            only,
+            how,
+        } => {
             println!("{}\n", process::machine());
-            mysql::run(how.amount(jobs), !how.no_peers, &only).await?;
+            mysql::run(how.amount(jobs), server, !how.no_peers, &only).await?;
         }
         What::Compare {
             redis_jobs,
             mysql_jobs,
+            server,
             how,
         } => {
             let (redis, mysql) = (how.amount(redis_jobs), how.amount(mysql_jobs));
-            compare::run(redis, mysql, !how.no_peers).await?;
+            compare::run(redis, mysql, server, !how.no_peers).await?;
         }
         What::Log { messages, rounds } => {
             println!("{}\n", process::machine());
-            let server = servers::mariadb().await?;
-            log::run(&server.url(), messages, rounds).await?;
+            let (server, url) = servers::database(Maker::Mariadb).await?;
+            log::run(&url, messages, rounds).await?;
             server.stop(false).await?;
         }
         What::Work { url, concurrency } => child::work(&url, concurrency).await?,

@@ -2,7 +2,8 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use xtask::services::{Instance, Probe, Service, catalogue};
+use sqlx::{Connection, Executor, MySqlConnection};
+use xtask::services::{Instance, Probe, Service, catalogue, unstable};
 
 use crate::sample::Failure;
 
@@ -21,10 +22,36 @@ pub(crate) async fn redis() -> Result<Instance, Failure> {
     start(&service).await
 }
 
-/// A MariaDB that flushes its log at every commit, as it does by default, with room for its tables
-/// in memory.
-pub(crate) async fn mariadb() -> Result<Instance, Failure> {
-    start(&catalogue::mariadb().args(["--innodb-buffer-pool-size=1G"])).await
+/// Whose server the MySQL driver is measured on.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Maker {
+    /// The one that is installed
+    Mariadb,
+    /// A MySQL from Debian unstable, as `cargo xtask test` fetches it
+    Mysql,
+}
+
+/// A server that flushes its log at every commit, as both do by default, with room for its tables in
+/// memory; and the URL of an empty database on it.
+pub(crate) async fn database(maker: Maker) -> Result<(Instance, String), Failure> {
+    let service = match maker {
+        Maker::Mariadb => catalogue::mariadb(),
+        Maker::Mysql => unstable::mysql(),
+    };
+    let service = service.args([
+        "--innodb-buffer-pool-size=1G",
+        "--innodb-flush-log-at-trx-commit=1",
+    ]);
+    let instance = start(&service).await?;
+    let url = match maker {
+        Maker::Mariadb => instance.url(),
+        Maker::Mysql => {
+            let mut connection = MySqlConnection::connect(&instance.url()).await?;
+            connection.execute("CREATE DATABASE bench").await?;
+            format!("{}/bench", instance.url())
+        }
+    };
+    Ok((instance, url))
 }
 
 async fn start(service: &Service) -> Result<Instance, Failure> {

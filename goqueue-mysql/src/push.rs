@@ -23,6 +23,14 @@ use crate::{
 /// twice.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The most jobs that one statement stores.
+const MOST_ROWS: usize = 32;
+/// And the most bytes. TLS cuts what is longer than 16 KiB into several writes, of which the last
+/// waits for the acknowledgement of the others: sqlx 0.9.0 leaves Nagle's algorithm on.
+const ONE_WRITE: usize = 15 * 1024;
+/// What a statement says of a job beside queue and body, without keys.
+const AROUND: usize = 64;
+
 /// One job of the statement that stores them.
 fn values() -> String {
     format!("(?, ?, ?, ?, ?, {} + ?)", clock::NOW)
@@ -116,8 +124,24 @@ impl Shared {
 }
 
 fn is_one_statement(jobs: &[NewJob]) -> bool {
-    jobs.iter()
-        .all(|job| job.unique.is_none() && job.ordering_key.is_none())
+    let is_plain = |job: &NewJob| job.unique.is_none() && job.ordering_key.is_none();
+    portion(jobs) == jobs.len() && jobs.iter().all(is_plain)
+}
+
+/// How many of these jobs the next statement inserts. Preparing a statement takes the server longer
+/// than storing its rows, so they come in a few sizes that each connection keeps prepared.
+fn portion<'a>(jobs: impl IntoIterator<Item = &'a NewJob>) -> usize {
+    let mut bytes = 0;
+    let fits = |job: &&NewJob| {
+        bytes += AROUND + job.queue.as_str().len() + job.body.len();
+        bytes <= ONE_WRITE
+    };
+    let fitting = jobs.into_iter().take(MOST_ROWS).take_while(fits).count();
+    match fitting {
+        MOST_ROWS => MOST_ROWS,
+        many if many > MOST_ROWS / 2 => MOST_ROWS / 2,
+        few => few.max(1),
+    }
 }
 
 /// Stores jobs, in a transaction that is open unless one statement does it.
@@ -139,8 +163,11 @@ pub(crate) async fn store(
         .filter(|(_, outcome)| matches!(outcome, PushOutcome::Stored))
         .map(|(job, _)| job)
         .collect();
-    if !stored.is_empty() {
-        insert(connection, sql, &stored).await?;
+    let mut left = stored.as_slice();
+    while !left.is_empty() {
+        let (some, rest) = left.split_at(portion(left.iter().copied()));
+        insert(connection, sql, some).await?;
+        left = rest;
     }
     Ok(outcomes)
 }
@@ -171,8 +198,7 @@ async fn insert(
     let row = values();
     let rows = joined(jobs, ", ", |text, _| text.write_str(&row));
     let text = sql.insert_jobs.with(&[("rows", &rows)]);
-    // Batches come in too many sizes to keep a prepared statement for each.
-    let mut query = sqlx::query(AssertSqlSafe(text)).persistent(jobs.len() == 1);
+    let mut query = sqlx::query(AssertSqlSafe(text));
     for job in jobs {
         query = query
             .bind(job.queue.as_str())
@@ -201,4 +227,49 @@ async fn insert(
         send(connection, message).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use goqueue_core::JobId;
+
+    use super::*;
+
+    /// The sizes of the statements that store so many jobs of so many bytes.
+    fn cut(count: usize, bytes: usize) -> Vec<usize> {
+        let job = NewJob {
+            id: JobId::new(),
+            queue: QueueName::new("q").unwrap(),
+            body: vec![0; bytes].into(),
+            delay: Duration::ZERO,
+            ordering_key: None,
+            unique: None,
+        };
+        let jobs = vec![job; count];
+        let (mut left, mut sizes) = (jobs.as_slice(), Vec::new());
+        while !left.is_empty() {
+            sizes.push(portion(left));
+            left = &left[portion(left)..];
+        }
+        sizes
+    }
+
+    #[test]
+    fn any_batch_is_cut_into_a_few_sizes_of_statements() {
+        assert_eq!(cut(1, 100), [1]);
+        assert_eq!(cut(13, 100), [13]);
+        assert_eq!(cut(31, 100), [16, 15]);
+        assert_eq!(cut(100, 100), [32, 32, 32, 4]);
+        let sizes: HashSet<_> = (1..200).flat_map(|count| cut(count, 100)).collect();
+        assert_eq!(sizes.len(), 17);
+    }
+
+    #[test]
+    fn a_statement_is_one_write_unless_a_job_alone_is_longer() {
+        assert_eq!(cut(5, 5_000), [2, 2, 1]);
+        assert_eq!(cut(2, 100_000), [1, 1]);
+        assert_eq!(cut(40, 500), [16, 16, 8]);
+    }
 }

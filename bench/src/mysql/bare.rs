@@ -1,7 +1,7 @@
 //! What the server itself can do: the least statements that are needed, in a loop.
 
 use futures_util::future::try_join_all;
-use sqlx::{AssertSqlSafe, MySqlPool, Row, mysql::MySqlPoolOptions};
+use sqlx::{AssertSqlSafe, MySqlConnection, MySqlPool, Row, mysql::MySqlPoolOptions};
 
 use crate::{
     measures::{BULK, CONCURRENCY},
@@ -10,8 +10,24 @@ use crate::{
 
 /// What a job weighs beside its payload: about as much as goqueue's envelope.
 const AROUND: usize = 160;
+/// Rows of a statement.
+const ROWS: usize = 32;
 const INSERT: &str = "INSERT INTO bare_jobs (queue, visible_after, body) VALUES ";
 const ROW: &str = "('default', FLOOR(UNIX_TIMESTAMP(NOW(3)) * 1000), ?)";
+
+async fn insert(
+    connection: &mut MySqlConnection,
+    jobs: usize,
+    record: &[u8],
+) -> Result<(), Failure> {
+    let text = format!("{INSERT}{}", [ROW].repeat(jobs).join(", "));
+    let mut query = sqlx::query(AssertSqlSafe(text));
+    for _ in 0..jobs {
+        query = query.bind(record);
+    }
+    query.execute(connection).await?;
+    Ok(())
+}
 
 /// A table with what a queue of leases needs, and nothing more.
 #[derive(Clone)]
@@ -63,15 +79,18 @@ impl Bare {
         Ok(bytes as f64)
     }
 
+    /// Stores jobs in a transaction, in statements that are kept prepared and are not so long that TLS
+    /// cuts them in two.
     async fn push(&self, jobs: usize, payload: usize) -> Result<(), Failure> {
         let record = vec![b'x'; payload + AROUND];
-        let text = format!("{INSERT}{}", [ROW].repeat(jobs).join(", "));
-        let mut query = sqlx::query(AssertSqlSafe(text)).persistent(jobs == 1);
-        for _ in 0..jobs {
-            query = query.bind(&record);
+        let mut transaction = self.0.begin().await?;
+        let mut left = jobs;
+        while left > 0 {
+            let some = left.min(ROWS);
+            insert(&mut transaction, some, &record).await?;
+            left -= some;
         }
-        query.execute(&self.0).await?;
-        Ok(())
+        Ok(transaction.commit().await?)
     }
 
     pub(crate) async fn enqueue(
@@ -85,8 +104,9 @@ impl Bare {
         let tasks = (0..callers).map(|_| {
             let bare = self.clone();
             tokio::spawn(async move {
+                let record = vec![b'x'; payload + AROUND];
                 for _ in 0..each {
-                    bare.push(1, payload).await?;
+                    insert(&mut *bare.0.acquire().await?, 1, &record).await?;
                 }
                 Ok::<_, Failure>(())
             })

@@ -14,13 +14,13 @@ use crate::{
     peers::{Peers, Question},
     report::{self, Bar, Figure},
     sample::{Failure, Sample, percentile},
-    servers,
+    servers::{self, Maker},
 };
 
 /// Jobs whose size is measured.
 const PENDING: usize = 100_000;
 
-/// A MariaDB of its own.
+/// A server of its own.
 pub(crate) struct Mysql {
     server: xtask::services::Instance,
     url: String,
@@ -30,14 +30,13 @@ pub(crate) struct Mysql {
 }
 
 impl Mysql {
-    pub(crate) async fn start(with_peers: bool) -> Result<Self, Failure> {
+    pub(crate) async fn start(maker: Maker, with_peers: bool) -> Result<Self, Failure> {
         let peers = if with_peers {
             Peers::build("mysql").await?
         } else {
             Peers::none()
         };
-        let server = servers::mariadb().await?;
-        let url = server.url();
+        let (server, url) = servers::database(maker).await?;
         Ok(Self {
             queue: Queue::connect_url(&url).await?,
             bare: Bare::connect(&url).await?,
@@ -86,10 +85,11 @@ impl Backend for Mysql {
 /// Everything, or `only` some parts, printed as it is measured.
 pub(crate) async fn run(
     amount: Amount,
+    maker: Maker,
     with_peers: bool,
     only: &[Part],
 ) -> Result<Vec<Figure>, Failure> {
-    let mysql = Mysql::start(with_peers).await?;
+    let mysql = Mysql::start(maker, with_peers).await?;
     let mut figures = Vec::new();
     if Part::Rates.is_in(only) {
         figures.extend(rates(&mysql, amount).await?);
@@ -194,7 +194,8 @@ pub(crate) async fn latency(mysql: &Mysql, amount: Amount) -> Result<Vec<Figure>
         peer: "apalis",
         measure: "latency",
         url: mysql.url(),
-        jobs: samples / 10,
+        // Some look only every few seconds.
+        jobs: 10,
         callers: CONCURRENCY,
         payload: amount.payload,
     };

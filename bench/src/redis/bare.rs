@@ -65,7 +65,14 @@ impl Bare {
 
     /// How many commands clients have sent. `total_commands_processed` also counts what scripts call.
     pub(crate) async fn calls(&self) -> Result<f64, Failure> {
-        const SENT: [&str; 6] = ["evalsha", "eval", "ping", "subscribe", "info", "script|load"];
+        const SENT: [&str; 6] = [
+            "evalsha",
+            "eval",
+            "ping",
+            "subscribe",
+            "info",
+            "script|load",
+        ];
         let mut connection = self.connection.clone();
         let info: redis::InfoDict = redis::cmd("INFO")
             .arg("commandstats")
@@ -73,7 +80,12 @@ impl Bare {
             .await?;
         let calls = |command: &&str| -> Option<f64> {
             let stats: String = info.get(&format!("cmdstat_{command}"))?;
-            stats.strip_prefix("calls=")?.split(',').next()?.parse().ok()
+            stats
+                .strip_prefix("calls=")?
+                .split(',')
+                .next()?
+                .parse()
+                .ok()
         };
         Ok(SENT.iter().filter_map(calls).sum())
     }
