@@ -181,15 +181,16 @@ pub(crate) async fn promote(queue: &Queue, jobs: usize, payload: usize) -> Resul
     Ok(meter.stop(jobs))
 }
 
-/// How long an enqueue call takes with nobody waiting for the job, in milliseconds.
+/// How long an enqueue call takes with nobody waiting for the job, after a rest, in milliseconds.
 pub(crate) async fn calls(
     queue: &Queue,
     samples: usize,
     payload: usize,
+    rest: Duration,
 ) -> Result<Vec<f64>, Failure> {
     let mut all = Vec::with_capacity(samples);
     for _ in 0..samples {
-        sleep(REST).await;
+        sleep(rest).await;
         let start = Instant::now();
         queue.enqueue(Noop::of(payload)).await?;
         all.push(start.elapsed().as_secs_f64() * 1e3);

@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_statement_is_one_write_unless_a_job_alone_is_longer() {
-        assert_eq!(cut(5, 5_000), [2, 2, 1]);
+        assert_eq!(cut(5, 5_000), [3, 2]);
         assert_eq!(cut(2, 100_000), [1, 1]);
         assert_eq!(cut(40, 500), [16, 16, 8]);
     }

@@ -8,7 +8,7 @@ use goqueue_core::{
     Config,
     driver::{Finding, FindingStatus},
 };
-use support::{Database, Server, server_url};
+use support::{Database, Server};
 
 fn of<'a>(findings: &'a [Finding], check: &str) -> &'a Finding {
     let finding = findings.iter().find(|finding| finding.check == check);
@@ -25,7 +25,9 @@ async fn diagnose(config: &Config) -> Vec<Finding> {
 
 #[tokio::test]
 async fn a_server_that_is_well_has_nothing_to_mend_and_is_left_as_it_was() {
-    let database = Database::new().await;
+    // With its defaults: what the cases share does not flush its log at every commit.
+    let server = Server::start().await;
+    let database = Database::on(&server.url()).await;
     let findings = diagnose(&database.config()).await;
     assert_eq!(
         of(&findings, "schema version").status,
@@ -52,7 +54,8 @@ async fn a_server_that_is_well_has_nothing_to_mend_and_is_left_as_it_was() {
 
 #[tokio::test]
 async fn a_user_without_rights_is_told_which_are_missing() {
-    let database = Database::new().await;
+    let server = Server::start().await;
+    let database = Database::on(&server.url()).await;
     goqueue_mysql::migrate(&database.config()).await.unwrap();
     let user = format!("u{}", &database.name[8..30]);
     let name = &database.name;
@@ -64,7 +67,7 @@ async fn a_user_without_rights_is_told_which_are_missing() {
         let grant = format!("GRANT SELECT, INSERT, UPDATE ON {name}.* TO {user}");
         database.run(&grant).await;
     }
-    let url = server_url();
+    let url = server.url();
     let host = url.rsplit_once('@').unwrap().1.split('/').next().unwrap();
     let config = Config::default().with_driver(&*format!("mysql://{user}:hunter2@{host}/{name}"));
 

@@ -10,7 +10,7 @@ use self::bare::Bare;
 use crate::{
     backend::{Amount, Backend, Measure, Part, contest},
     child,
-    measures::{self, CONCURRENCY, REST},
+    measures::{self, CONCURRENCY, REST, SHORT_REST},
     peers::{Peers, Question},
     report::{self, Bar, Figure},
     sample::{Failure, Sample, percentile},
@@ -157,25 +157,9 @@ pub(crate) async fn latency(mysql: &Mysql, amount: Amount) -> Result<Vec<Figure>
     let samples = 100 * amount.rounds;
     let queue = mysql.queue();
     mysql.empty().await?;
-    let within = measures::latencies(queue, queue, samples, amount.payload, REST).await?;
     let other = Queue::connect_url(mysql.url()).await?;
     let across = measures::latencies(&other, queue, samples / 2, amount.payload, REST).await?;
-    let alone = measures::calls(queue, samples, amount.payload).await?;
-    let call = Figure::plain(
-        "mysql: the enqueue call alone, p50",
-        "ms",
-        percentile(&alone, 0.5),
-    );
-    report::print(&call);
     let mut figures = vec![
-        call,
-        Figure::held(
-            "mysql: idle latency within a process, p50",
-            "ms",
-            percentile(&within, 0.5),
-            Bar::AtMost(2.0),
-        ),
-        Figure::plain("mysql: the same, p99", "ms", percentile(&within, 0.99)),
         Figure::held(
             "mysql: idle latency across processes, p50",
             "ms",
@@ -188,8 +172,29 @@ pub(crate) async fn latency(mysql: &Mysql, amount: Amount) -> Result<Vec<Figure>
             percentile(&across, 0.99),
         ),
     ];
-    report::print(&figures[2]);
-    report::print(&figures[4]);
+    report::print(&figures[1]);
+    for rest in [REST, SHORT_REST] {
+        let within = measures::latencies(queue, queue, samples, amount.payload, rest).await?;
+        let alone = measures::calls(queue, samples, amount.payload, rest).await?;
+        let after = format!("mysql: idle latency after a rest of {rest:?}");
+        let others = [
+            Figure::plain(format!("{after}, p99"), "ms", percentile(&within, 0.99)),
+            Figure::plain(
+                format!("{after}: the enqueue call alone, p50"),
+                "ms",
+                percentile(&alone, 0.5),
+            ),
+        ];
+        figures.push(Figure::held(
+            format!("{after}, p50"),
+            "ms",
+            percentile(&within, 0.5),
+            Bar::AtMost(2.0),
+        ));
+        others.iter().for_each(report::print);
+        figures.extend(others);
+        mysql.empty().await?;
+    }
     let question = Question {
         peer: "apalis",
         measure: "latency",
