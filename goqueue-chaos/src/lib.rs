@@ -1,9 +1,9 @@
 //! Chaos: whether the contract holds while everything around it breaks.
 //!
 //! A run has producers and workers, each a process of its own, on a private server of one backend.
-//! A [schedule](schedule) that a seed makes kills, stops and starts them, kills and freezes the
+//! A [schedule] that a seed makes kills, stops and starts them, kills and freezes the
 //! server, and cuts, slows and tears the lines between them. Everybody writes what happens to an
-//! append-only [ledger](ledger) of its own, outside of the backend. In the end everything is mended,
+//! append-only [ledger] of its own, outside of the backend. In the end everything is mended,
 //! the queues run empty, and the [checker](check) reads the ledgers and says which promises were
 //! broken.
 //!
