@@ -1,8 +1,8 @@
 //! The partitioned message log in tables of its own.
 //!
 //! Messages of one partition key are kept in the order in which they were committed; every consumer
-//! group reads all of them. Programs use it through [`Log`]; [`PublishIn`] publishes inside your own
-//! transaction.
+//! group reads all of them. Programs use it through [`Log`](goqueue_core::log::Log); [`PublishIn`]
+//! publishes inside your own transaction.
 //!
 //! ```no_run
 //! # async fn example() -> goqueue_core::Result<()> {
