@@ -1,7 +1,7 @@
 //! Dead letters that leave their backend: each becomes a job of another one, and rings a bell.
 //!
 //! ```text
-//! cargo run --example cross_driver_dead_letters
+//! cargo run -p goqueue-examples --example cross_driver_dead_letters
 //! ```
 //!
 //! Both backends are in memory here; any two URLs do. A letter's job is acked only after the sink has

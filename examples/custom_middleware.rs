@@ -1,7 +1,7 @@
 //! Three ways to put something around every job: a function, a layer of your own, a layer of tower.
 //!
 //! ```text
-//! cargo run --example custom_middleware
+//! cargo run -p goqueue-examples --example custom_middleware
 //! ```
 
 use std::{

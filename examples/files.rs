@@ -1,7 +1,7 @@
 //! Counts the words of every text file in a directory: one job per file, several at a time.
 //!
 //! ```text
-//! cargo run --example files [DIRECTORY]
+//! cargo run -p goqueue-examples --example files [DIRECTORY]
 //! ```
 //!
 //! Without a directory it reads the texts that come with it. Not everything goes well, as in real

@@ -1,8 +1,8 @@
 //! What happens to running jobs when a worker is told to stop.
 //!
 //! ```text
-//! cargo run --example graceful_shutdown            # stop it with Ctrl-C or SIGTERM
-//! cargo run --example graceful_shutdown -- --demo  # stops itself after 1.5 s
+//! cargo run -p goqueue-examples --example graceful_shutdown            # stop it with Ctrl-C or SIGTERM
+//! cargo run -p goqueue-examples --example graceful_shutdown -- --demo  # stops itself after 1.5 s
 //! ```
 //!
 //! On the signal the worker takes no more jobs. Those that run may go on for the grace, here a

@@ -1,8 +1,8 @@
 //! A log with two consumer groups, three consumers each, and one of them killed on the way.
 //!
 //! ```text
-//! cargo run --example log_groups
-//! cargo run --example log_groups --features goqueue/mysql -- mysql://root@127.0.0.1:3306/shop
+//! cargo run -p goqueue-examples --example log_groups
+//! cargo run -p goqueue-examples --example log_groups --features goqueue/mysql -- mysql://root@127.0.0.1:3306/shop
 //! ```
 //!
 //! Both groups read the whole topic, each at its own pace. The messages of an order stay in order,

@@ -1,7 +1,7 @@
 //! Figures for Prometheus: what is enqueued, how runs end, how queues and worker stand.
 //!
 //! ```text
-//! cargo run --example prometheus
+//! cargo run -p goqueue-examples --example prometheus
 //! curl http://127.0.0.1:9898/metrics
 //! curl http://127.0.0.1:9898/health
 //! ```

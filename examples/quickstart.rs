@@ -1,7 +1,7 @@
 //! The whole of it: a job, its handler, two enqueues, a worker that stops on Ctrl-C.
 //!
 //! ```text
-//! cargo run --example quickstart
+//! cargo run -p goqueue-examples --example quickstart
 //! ```
 //!
 //! It keeps its jobs in memory. Another backend is another URL: in a file `goqueue.toml` in the

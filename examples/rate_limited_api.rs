@@ -1,7 +1,7 @@
 //! Calling an API that allows so many calls per second and customer, and that is down for a while.
 //!
 //! ```text
-//! cargo run --example rate_limited_api
+//! cargo run -p goqueue-examples --example rate_limited_api
 //! ```
 //!
 //! No job fails and none waits in a slot: what is over the limit, or would meet the API while it is

@@ -1,7 +1,7 @@
 //! Every answer a handler can give, and what becomes of the job.
 //!
 //! ```text
-//! cargo run --example retries_and_snooze
+//! cargo run -p goqueue-examples --example retries_and_snooze
 //! ```
 
 use std::{

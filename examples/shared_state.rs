@@ -1,7 +1,7 @@
 //! What handlers share: values by type, given to the worker once.
 //!
 //! ```text
-//! cargo run --example shared_state
+//! cargo run -p goqueue-examples --example shared_state
 //! ```
 
 use std::{

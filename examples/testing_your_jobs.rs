@@ -1,7 +1,7 @@
 //! A small application, and how its jobs are tested without a backend and without waiting.
 //!
 //! ```text
-//! cargo run --example testing_your_jobs
+//! cargo run -p goqueue-examples --example testing_your_jobs
 //! cargo test --example testing_your_jobs
 //! ```
 
