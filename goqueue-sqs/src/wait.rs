@@ -63,17 +63,14 @@ impl Inner {
             let first = select_all(polls.iter_mut().map(|poll| Box::pin(poll.answer())));
             let first = tokio::select! {
                 biased;
-                (answer, place, _) = first => Some((answer, place)),
+                // No answer: the driver is closed.
+                (answer, place, _) = first => answer.map(|answer| (answer, place)),
                 () = self.is_over(request, ends) => None,
             };
             let Some((answer, place)) = first else {
                 return Ok(self.brought(polls, Vec::new(), request).await);
             };
             let queue = Arc::clone(&polls.swap_remove(place).queue);
-            // The driver is closed.
-            let Some(answer) = answer else {
-                return Ok(self.brought(polls, Vec::new(), request).await);
-            };
             match answer {
                 Ok(messages) => {
                     let taken = self.take(&queue, messages, request, 0).await;

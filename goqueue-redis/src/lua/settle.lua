@@ -102,7 +102,7 @@ local verdicts = {
   end,
 }
 
-local members, taken, ended = {}, {}, {}
+local members, taken, gone, ended = {}, {}, {}, {}
 for i = plain + 3, #ARGV, 4 do
   members[#members + 1] = ARGV[i + 1]
 end
@@ -113,7 +113,7 @@ for i, lease in ipairs(members) do
     local at = plain + i * 4 - 1
     local verdict, job = ARGV[at], split(record)
     verdicts[verdict](job, ARGV[at + 2], ARGV[at + 3], record)
-    taken[lease] = true
+    taken[lease], gone[#gone + 1] = true, lease
     if verdict == 'ack' or verdict == 'dead' then
       ended[#ended + 1] = job
     end
@@ -132,10 +132,6 @@ end
 -- In front of the queue, and among themselves in the order they were given back.
 for i = #front, 1, -1 do
   redis.call('LPUSH', ready, front[i])
-end
-local gone = {}
-for lease in pairs(taken) do
-  gone[#gone + 1] = lease
 end
 if #gone > 0 then
   redis.call('HDEL', running, unpack(gone))
