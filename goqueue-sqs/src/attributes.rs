@@ -8,6 +8,7 @@
 //! | `goqueue.due` | Number | the same on a later copy: milliseconds since the Unix epoch, by the service's clock |
 //! | `goqueue.encoding` | String | `base64` or `empty`, for a body that SQS would not carry |
 //! | `goqueue.dedup` | String | FIFO: the deduplication id of the first copy |
+//! | `goqueue.group` | String | FIFO: the group of a dead letter's job, whose letter is in a group of its own |
 //!
 //! A dead letter has `goqueue.reason`, `goqueue.attempts`, `goqueue.queue`, `goqueue.error` and
 //! `goqueue.died_at` (milliseconds since the Unix epoch) too. Attributes of others are kept.
@@ -34,6 +35,7 @@ pub(crate) const DUE_IN: &str = "goqueue.due_in";
 pub(crate) const DUE: &str = "goqueue.due";
 pub(crate) const ENCODING: &str = "goqueue.encoding";
 pub(crate) const DEDUP: &str = "goqueue.dedup";
+pub(crate) const GROUP: &str = "goqueue.group";
 pub(crate) const REASON: &str = "goqueue.reason";
 pub(crate) const ATTEMPTS: &str = "goqueue.attempts";
 pub(crate) const QUEUE: &str = "goqueue.queue";

@@ -9,7 +9,9 @@ use goqueue_core::{
 
 use crate::{
     SqsDriver,
-    attributes::{self, ATTEMPTS, Attributes, DEDUP, DIED_AT, ID, QUEUE, REASON, number, text},
+    attributes::{
+        self, ATTEMPTS, Attributes, DEDUP, DIED_AT, GROUP, ID, QUEUE, REASON, number, text,
+    },
     batch::Entry,
     driver::Inner,
     error::Fault,
@@ -108,13 +110,13 @@ impl Inner {
                 died_at: self.clock.now(),
             };
             let dedup = held.dedup.as_deref().and_then(|dedup| text(DEDUP, dedup));
-            let marks = story.marks().into_iter().chain([dedup]);
+            let group = self.group_mark(held.id, held.group.as_deref());
+            let marks = story.marks().into_iter().chain([group, dedup]);
             let (limit, foreign) = (dead.max_message, &held.foreign);
             match attributes::letter_message(&held.body, foreign, &error, marks, limit) {
                 Ok((body, attributes)) => {
-                    let group = held.group.clone().unwrap_or_else(|| held.id.to_string());
                     let once = keys::copy_of(held.id, &held.message_id);
-                    let letter = self.letter(place, body, attributes, group, once);
+                    let letter = self.letter(place, body, attributes, held.id, once);
                     letters.push((held, letter));
                 }
                 Err(error) => answers.push((place, Err(Fault::caused("settle", &error)))),
@@ -124,18 +126,30 @@ impl Inner {
         answers
     }
 
+    /// The group of a letter's job, where it is not just the job itself.
+    fn group_mark(
+        &self,
+        id: JobId,
+        group: Option<&str>,
+    ) -> Option<(String, MessageAttributeValue)> {
+        let group = group.filter(|group| *group != id.to_string())?;
+        self.settings.names.is_fifo.then(|| text(GROUP, group))?
+    }
+
+    /// A letter is a group of its own: in the group of its job, whoever looks at one letter would hide
+    /// those behind it.
     fn letter(
         &self,
         place: usize,
         body: String,
         attributes: Attributes,
-        group: String,
+        id: JobId,
         once: String,
     ) -> Entry<Outgoing> {
         let size = size(&body, &attributes);
         let mut what = outgoing(body, attributes);
         if self.settings.names.is_fifo {
-            what.message_group_id = Some(group);
+            what.message_group_id = Some(id.to_string());
             what.message_deduplication_id = Some(once);
         }
         Entry { place, size, what }
@@ -153,16 +167,16 @@ impl Inner {
         };
         let limit = queue.max_message;
         let none = Attributes::new();
-        let (body, attributes) =
-            attributes::letter_message(&dead.body, &none, &dead.error, story.marks(), limit)?;
         // For the case that it is made a job of this account.
         let envelope = Envelope::decode(&dead.body).ok();
-        let group = match envelope.and_then(|envelope| envelope.ordering_key) {
-            Some(key) => keys::fitted(&key),
-            None => dead.id.to_string(),
-        };
+        let key = envelope.and_then(|envelope| envelope.ordering_key);
+        let group = key.map(|key| keys::fitted(&key));
+        let group = self.group_mark(dead.id, group.as_deref());
+        let marks = story.marks().into_iter().chain([group]);
+        let (body, attributes) =
+            attributes::letter_message(&dead.body, &none, &dead.error, marks, limit)?;
         let once = keys::fitted(&format!("{}~{}", dead.id, dead.died_at));
-        let letter = self.letter(0, body, attributes, group, once);
+        let letter = self.letter(0, body, attributes, dead.id, once);
         for (_, answer) in self
             .send_all(&queue, vec![letter], "store a dead letter")
             .await

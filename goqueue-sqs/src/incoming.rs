@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aws_sdk_sqs::types::{Message, MessageSystemAttributeName as System};
 
 use crate::{
-    attributes::{BASE, DEDUP, DUE, DUE_IN, Marks},
+    attributes::{BASE, DEDUP, DUE, DUE_IN, GROUP, Marks},
     clock::ServerClock,
     held::Start,
     limits::{longest_hide, millis},
@@ -50,6 +50,7 @@ impl Incoming {
         let base: u32 = marks.number(BASE).unwrap_or(0);
         let early = early_receives(first, due, receives, millis(longest_hide(max_visibility)));
         let deliveries = u32::try_from(receives - early).unwrap_or(u32::MAX);
+        let own_group = system.get(&System::MessageGroupId).cloned();
         let first_dedup = system.get(&System::MessageDeduplicationId).cloned();
         let start = Start {
             queue: Arc::clone(queue),
@@ -58,7 +59,7 @@ impl Incoming {
             body: marks.body(message.body.unwrap_or_default()),
             attempt: base.saturating_add(deliveries),
             sent,
-            group: system.get(&System::MessageGroupId).cloned(),
+            group: marks.text(GROUP).map(ToOwned::to_owned).or(own_group),
             dedup: marks.text(DEDUP).map(ToOwned::to_owned).or(first_dedup),
             message_id,
             foreign: marks.foreign,

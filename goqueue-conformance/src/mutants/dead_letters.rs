@@ -33,6 +33,8 @@ pub(super) trait Tampering: fmt::Debug + Send + Sync + 'static {
 
     /// Whether a redrive leaves the letter behind.
     const LEAVES_BEHIND: bool = false;
+    /// The most letters that are ever shown.
+    const MOST: usize = usize::MAX;
 }
 
 /// Keeps only the beginning of a dead job's body.
@@ -54,8 +56,17 @@ impl Tampering for LeavesBehind {
     const LEAVES_BEHIND: bool = true;
 }
 
+/// Shows what one call of the backend brings, and no more.
+#[derive(Debug)]
+pub(super) struct ShowsTen;
+
+impl Tampering for ShowsTen {
+    const MOST: usize = 10;
+}
+
 pub(super) type AltersTheLetter = Tampered<Alters>;
 pub(super) type RedrivesTwice = Tampered<LeavesBehind>;
+pub(super) type ShowsTenLetters = Tampered<ShowsTen>;
 
 /// A driver whose dead letters are tampered with.
 #[derive(Debug)]
@@ -109,7 +120,7 @@ impl<T: Tampering> Inspect for Tampered<T> {
     ) -> Result<Page<DeadLetterInfo>> {
         let page = admin(&self.inner).dead_letters(queue, page).await?;
         Ok(Page {
-            items: page.items.into_iter().map(T::shown).collect(),
+            items: page.items.into_iter().map(T::shown).take(T::MOST).collect(),
             next: page.next,
         })
     }

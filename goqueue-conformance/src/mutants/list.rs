@@ -27,6 +27,7 @@ macro_rules! for_each_mutant {
             alters_the_letter: dead_letters::AltersTheLetter => C6 a_dead_letter_keeps_everything;
             drops_the_dead: loss::DropsTheDead => C6 an_exhausted_job_dies_with_its_story;
             redrives_twice: dead_letters::RedrivesTwice => C6 redriving_twice_moves_once;
+            shows_ten_letters: dead_letters::ShowsTenLetters => C6 letters_of_one_key_are_all_listed;
             forgets_the_error: loss::ForgetsTheError => C7 the_last_error_is_kept_with_the_job;
             lets_leases_run_out:
                 leases::ExtendsNothing => C8 a_job_longer_than_its_lease_runs_once;

@@ -93,6 +93,7 @@ macro_rules! for_each_case {
                 redriving_twice_moves_once,
                 a_redrive_leaves_a_taken_key_alone,
                 dead_letters_are_listed_by_pages,
+                letters_of_one_key_are_all_listed,
                 deleted_dead_letters_are_gone,
                 a_purge_leaves_dead_and_running_jobs,
                 every_state_can_be_looked_at,

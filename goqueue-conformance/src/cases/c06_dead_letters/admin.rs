@@ -90,6 +90,44 @@ pub(crate) async fn dead_letters_are_listed_by_pages(h: &dyn Harness) {
     );
 }
 
+/// More than any backend hands out at a time.
+const OF_ONE_KEY: usize = 12;
+
+/// Where there are no ordering keys, the jobs have none.
+pub(crate) async fn letters_of_one_key_are_all_listed(h: &dyn Harness) {
+    let b = Bench::new(h).await;
+    let client = b.client();
+    let inspect = inspected!(b, client);
+    let has_key = b.can().ordering;
+    let mut ids = Vec::new();
+    for n in 0..OF_ONE_KEY {
+        let body = format!("dead {n}");
+        let job = if has_key {
+            client.keyed(body, "key")
+        } else {
+            client.job(body)
+        };
+        ids.push(client.store(job).await);
+        client.bury(&client.take_one().await.lease).await;
+    }
+    let listed = client.buried(OF_ONE_KEY).await.unwrap_or_default();
+    let listed: Vec<_> = listed.iter().map(|letter| letter.id).collect();
+    promise!(listed == ids, "every letter is listed: {ids:?}"; "{listed:?}");
+
+    let which = Selection::Ids(ids[..2].to_vec());
+    let moved = inspect.requeue_dead(&client.queue, which).await;
+    promise!(matches!(moved, Ok(2)), "two of them are jobs again"; "{moved:?}");
+    let first = client.take_one().await;
+    if has_key {
+        client
+            .finds_nothing("the second waits, for they have their key again")
+            .await;
+    }
+    client.ack(&first.lease).await;
+    client.ack(&client.take_one().await.lease).await;
+    client.is_over(OF_ONE_KEY as u64 - 2).await;
+}
+
 pub(crate) async fn deleted_dead_letters_are_gone(h: &dyn Harness) {
     let b = Bench::new(h).await;
     let client = b.client();
