@@ -10,6 +10,11 @@
 //! The same seed makes the same schedule. What the system makes of it in between is its own, so a
 //! seed that failed is likely, not certain, to fail again.
 //!
+//! The server of SQS keeps its queues in memory: SIGKILL would lose them by its design, not by the
+//! driver's fault. So it is frozen wherever the schedule kills another, and all else stays. Where a
+//! backend says in its capabilities that it cannot tell a late settlement, as SQS does, whoever was
+//! late may end a job once more, or bury it twice, and the checker calls that no breach.
+//!
 //! `cargo xtask chaos --help` has the command. A new driver needs a file in [`backend`] and a line in
 //! its table.
 

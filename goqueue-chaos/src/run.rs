@@ -17,7 +17,7 @@ use crate::{
     backend,
     check::{Claims, Violation, check},
     ledger::{self, Event, Ledger, Letter, Line},
-    schedule::{Cast, Fault, Moment, schedule},
+    schedule::{Cast, Fault, Moment, Store, schedule},
     stage::{Script, Stage},
     task::QUEUES,
 };
@@ -104,7 +104,12 @@ pub async fn run(plan: &Plan) -> Result<Verdict, BoxError> {
         seed: plan.seed,
         planted: plan.planted,
     };
-    let schedule = schedule(plan.seed, plan.length, plan.cast);
+    let store = if backend.outlives_kill() {
+        Store::OnDisk
+    } else {
+        Store::InMemory
+    };
+    let schedule = schedule(plan.seed, plan.length, plan.cast, store);
     let mut stage = Stage::open(script, backend, ledger.clone(), plan.cast).await?;
     act(&mut stage, &schedule).await?;
 

@@ -27,6 +27,15 @@ impl Cast {
     }
 }
 
+/// Whether a server can be killed and started again on what it had stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// It can: what it answered for is on the disk.
+    OnDisk,
+    /// It cannot: it is frozen instead.
+    InMemory,
+}
+
 /// Something that breaks. Processes are told by their number, producers first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -87,12 +96,12 @@ impl fmt::Display for Moment {
 
 /// The faults of a seed. No two of them concern the same process, or the server, at a time.
 #[must_use]
-pub fn schedule(seed: u64, length: Duration, cast: Cast) -> Vec<Moment> {
+pub fn schedule(seed: u64, length: Duration, cast: Cast, store: Store) -> Vec<Moment> {
     let mut rng = Rng::with_seed(seed);
     let mut moments: Vec<Moment> = Vec::new();
     let mut at = millis(500);
     while at < length {
-        let (fault, lasts) = choose(&mut rng, cast);
+        let (fault, lasts) = choose(&mut rng, cast, store);
         let to = (at + lasts).min(length);
         let moment = Moment {
             from: at,
@@ -108,7 +117,7 @@ pub fn schedule(seed: u64, length: Duration, cast: Cast) -> Vec<Moment> {
     moments
 }
 
-fn choose(rng: &mut Rng, cast: Cast) -> (Fault, Duration) {
+fn choose(rng: &mut Rng, cast: Cast, store: Store) -> (Fault, Duration) {
     let mut lasting = |range: std::ops::Range<u64>| millis(rng.u64(range));
     let (short, long, outage) = (
         lasting(100..1_500),
@@ -122,8 +131,8 @@ fn choose(rng: &mut Rng, cast: Cast) -> (Fault, Duration) {
         0..9 => (Fault::Kill(worker), short),
         9..16 => (Fault::Stop(worker), long),
         16..18 => (Fault::Kill(rng.usize(0..cast.producers)), short),
-        18..20 => (Fault::KillServer, outage),
-        20..22 => (Fault::StopServer, outage),
+        18..20 if store == Store::OnDisk => (Fault::KillServer, outage),
+        18..22 => (Fault::StopServer, outage),
         22..26 => (Fault::Cut(anyone), long),
         26..29 => (Fault::LoseCalls(anyone, times), short),
         29..34 => (Fault::LoseReplies(anyone, times), short),
@@ -146,17 +155,41 @@ mod tests {
     };
     const MINUTE: Duration = Duration::from_secs(60);
 
+    fn of(seed: u64) -> Vec<Moment> {
+        schedule(seed, MINUTE, CAST, Store::OnDisk)
+    }
+
+    #[test]
+    fn a_server_in_memory_is_frozen_where_another_is_killed() {
+        let frozen = |moment: Moment| match moment.fault {
+            Fault::KillServer => Moment {
+                fault: Fault::StopServer,
+                ..moment
+            },
+            _ => moment,
+        };
+        let mut kills = 0;
+        for seed in 0..20 {
+            let killed = of(seed);
+            kills += killed
+                .iter()
+                .filter(|moment| moment.fault == Fault::KillServer)
+                .count();
+            let expected: Vec<_> = killed.into_iter().map(frozen).collect();
+            assert_eq!(schedule(seed, MINUTE, CAST, Store::InMemory), expected);
+        }
+        assert!(kills > 20, "{kills}");
+    }
+
     #[test]
     fn a_seed_says_it_all() {
-        assert_eq!(schedule(7, MINUTE, CAST), schedule(7, MINUTE, CAST));
-        assert_ne!(schedule(7, MINUTE, CAST), schedule(8, MINUTE, CAST));
+        assert_eq!(of(7), of(7));
+        assert_ne!(of(7), of(8));
     }
 
     #[test]
     fn every_fault_comes_and_none_meets_another() {
-        let moments: Vec<_> = (0..20)
-            .flat_map(|seed| schedule(seed, MINUTE, CAST))
-            .collect();
+        let moments: Vec<_> = (0..20).flat_map(of).collect();
         let kinds: std::collections::BTreeSet<_> = moments
             .iter()
             .map(|moment| {
@@ -168,7 +201,7 @@ mod tests {
             .collect();
         assert_eq!(kinds.len(), 9, "{kinds:?}");
         for seed in 0..20 {
-            let moments = schedule(seed, MINUTE, CAST);
+            let moments = of(seed);
             assert!(moments.len() > 60, "{}", moments.len());
             for (at, later) in moments.iter().enumerate() {
                 assert!(later.from < later.to || later.to == MINUTE);

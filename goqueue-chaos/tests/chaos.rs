@@ -13,7 +13,7 @@ fn plan(driver: &str, seed: u64, seconds: u64) -> Plan {
         driver: driver.into(),
         seed,
         length: Duration::from_secs(seconds),
-        patience: Duration::from_secs(90),
+        patience: Duration::from_secs(180),
         cast: Cast {
             producers: 2,
             workers: 2,
@@ -55,13 +55,27 @@ async fn mysql_keeps_the_contract() {
     keeps_the_contract("mysql").await;
 }
 
+#[tokio::test]
+async fn sqs_keeps_the_contract() {
+    keeps_the_contract("sqs").await;
+}
+
+#[tokio::test]
+async fn sqs_fifo_keeps_the_contract() {
+    keeps_the_contract("sqs-fifo").await;
+}
+
 /// A driver that breaks one promise is found to break that one.
 async fn is_found(seed: u64, planted: Planted, clause: &str) {
+    is_found_on("redis", seed, planted, clause).await;
+}
+
+async fn is_found_on(driver: &str, seed: u64, planted: Planted, clause: &str) {
     let plan = Plan {
         planted: Some(planted),
         // Some of them never run empty.
         patience: Duration::from_secs(8),
-        ..plan("redis", seed, 4)
+        ..plan(driver, seed, 4)
     };
     let verdict = verdict(&plan).await;
     let found = &verdict.violations;
@@ -74,6 +88,11 @@ async fn is_found(seed: u64, planted: Planted, clause: &str) {
 #[tokio::test]
 async fn jobs_that_are_acked_before_they_run_are_missed() {
     is_found(101, Planted::AckBeforeRun, "C1").await;
+}
+
+#[tokio::test]
+async fn jobs_that_are_acked_before_they_run_are_missed_on_sqs_too() {
+    is_found_on("sqs", 107, Planted::AckBeforeRun, "C1").await;
 }
 
 #[tokio::test]

@@ -113,7 +113,22 @@ async fn chaos(args: &[String]) -> Result<u8, Box<dyn Error>> {
         .args(["run", "--quiet", "--package", "goqueue-chaos", "--"])
         .args(args)
         .current_dir(workspace.root());
+    if breaks_sqs(args) {
+        command.env(sqs::SERVER, sqs::program()?);
+    }
     run("chaos", Vec::new(), workspace.services_dir(), |_| command).await
+}
+
+/// Whether SQS is among the drivers, of which no named one means all.
+fn breaks_sqs(args: &[String]) -> bool {
+    if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        return false;
+    }
+    let mut drivers = args
+        .iter()
+        .skip_while(|arg| !arg.starts_with("--driver"))
+        .peekable();
+    drivers.peek().is_none() || drivers.any(|arg| arg.contains("sqs"))
 }
 
 async fn run(
@@ -153,5 +168,29 @@ fn service(name: &str) -> Result<Service, Box<dyn Error>> {
                 .collect(),
         }
         .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::breaks_sqs;
+
+    #[test]
+    fn the_server_of_sqs_is_needed_where_sqs_is_broken() {
+        let breaks = |line: &str| {
+            let args: Vec<_> = line.split_whitespace().map(String::from).collect();
+            breaks_sqs(&args)
+        };
+        for line in [
+            "",
+            "--seeds 3",
+            "--driver sqs",
+            "--seed 1 --driver=sqs-fifo",
+        ] {
+            assert!(breaks(line), "{line}");
+        }
+        for line in ["--help", "--driver redis", "--driver=mysql --seeds 3"] {
+            assert!(!breaks(line), "{line}");
+        }
     }
 }

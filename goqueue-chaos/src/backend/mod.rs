@@ -2,6 +2,7 @@
 
 mod mysql;
 mod redis;
+mod sqs;
 
 use std::{fmt, time::Duration};
 
@@ -10,7 +11,7 @@ use goqueue::{Config, Queue};
 use goqueue_conformance::server::PrivateServer;
 
 /// The backends that can be broken, as the command names them.
-pub const NAMES: &[&str] = &["redis", "mysql"];
+pub const NAMES: &[&str] = &["redis", "mysql", "sqs", "sqs-fifo"];
 
 /// How long a server may take to serve.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,6 +29,12 @@ pub trait Backend: fmt::Debug {
     /// The configuration of a queue that reaches the server over this port, as TOML.
     fn config(&self, port: u16) -> String;
 
+    /// Whether the server still has what it stored after SIGKILL. One that keeps it in memory has
+    /// nothing to start again on, so it is frozen where another is killed.
+    fn outlives_kill(&self) -> bool {
+        true
+    }
+
     /// The server.
     fn server(&mut self) -> &mut PrivateServer;
 
@@ -38,11 +45,13 @@ pub trait Backend: fmt::Debug {
 /// The backend of this name, started on an empty store.
 ///
 /// # Errors
-/// When there is none of this name.
+/// When there is none of this name, or its server's program is not known.
 pub async fn start(name: &str) -> Result<Box<dyn Backend>, String> {
     Ok(match name {
         "redis" => Box::new(redis::Redis::start().await),
         "mysql" => Box::new(mysql::Mysql::start().await),
+        "sqs" => Box::new(sqs::Sqs::start(false).await?),
+        "sqs-fifo" => Box::new(sqs::Sqs::start(true).await?),
         _ => {
             let names = NAMES.join("`, `");
             return Err(format!("got the driver `{name}`, allowed is `{names}`"));

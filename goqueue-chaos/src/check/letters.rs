@@ -3,12 +3,12 @@
 use goqueue::Envelope;
 
 use super::{
-    Found, History,
+    Claims, Found, History,
     history::{Story, is_final},
 };
 use crate::{ledger::Letter, task::Ending};
 
-pub(super) fn check(history: &History, found: &mut Found) {
+pub(super) fn check(history: &History, claims: Claims, found: &mut Found) {
     for stray in &history.strays {
         let text = format!(
             "there is a letter of job {}, which nobody enqueued",
@@ -24,12 +24,17 @@ pub(super) fn check(history: &History, found: &mut Found) {
         if was_buried && story.letters.is_empty() {
             found.note("C6", format!("job {label} is dead and has no letter"));
         }
-        if story.letters.len() > 1 {
+        // Whoever was late is not told that the job was somebody else's, and buries it as well.
+        if claims.stale_settle && story.letters.len() > 1 {
             let text = format!("job {label} has {} letters", story.letters.len());
             found.note("C6", text);
         }
         for letter in &story.letters {
-            for wrong in faults(story, letter) {
+            let mut wrong = faults(story, letter);
+            if claims.stale_settle {
+                wrong.extend(came_after_success(story));
+            }
+            for wrong in wrong {
                 found.note("C6", format!("the letter of job {label} {wrong}"));
             }
         }
@@ -84,6 +89,10 @@ fn wrong_end(story: &Story, letter: &Letter) -> Option<String> {
     if letter.reason != "worker_lost" && said.as_deref() != Some(&*letter.error) {
         return Some(format!("has the error `{}`, not `{said:?}`", letter.error));
     }
+    None
+}
+
+fn came_after_success(story: &Story) -> Option<String> {
     let succeeded = story
         .settled
         .iter()

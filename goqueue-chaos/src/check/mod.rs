@@ -43,7 +43,7 @@ pub fn check(lines: &[Line], claims: Claims) -> Vec<Violation> {
     let mut found = Found::default();
     fates::check(&history, &mut found);
     deliveries::check(&history, claims, &mut found);
-    letters::check(&history, &mut found);
+    letters::check(&history, claims, &mut found);
     keys::check_order(&history, &mut found);
     keys::check_unique(&history, &mut found);
     found.0

@@ -116,8 +116,12 @@ impl Book {
     }
 
     fn found(&mut self) -> Vec<String> {
+        self.found_under(CLAIMS)
+    }
+
+    fn found_under(&mut self, claims: Claims) -> Vec<String> {
         self.lines.sort_by_key(|line| line.at);
-        let found = check(&self.lines, CLAIMS);
+        let found = check(&self.lines, claims);
         found.iter().map(ToString::to_string).collect()
     }
 
@@ -228,6 +232,57 @@ fn two_holders_break_c2() {
     assert_eq!(overlap(&[18, 22, 34, 40, 46, 49]).found(), [""; 0]);
     assert_eq!(overlap(&[18, 22, 28, 34, 39]).found(), [""; 0]);
     assert_eq!(overlap(&[22, 28, 34, 40, 46, 49]).found(), [""; 0]);
+}
+
+#[test]
+fn who_cannot_tell_a_late_settlement_is_not_blamed_for_it() {
+    let cannot = Claims {
+        stale_settle: false,
+    };
+    // Frozen, overtaken, and settled all the same.
+    let mut late = Book::default();
+    late.stored(0, "late", |_| {})
+        .starts(10, "w1", "late", 1)
+        .runs(100, "w2", "late", 2, "succeeded")
+        .ends(200, "w1", "late", 1)
+        .settled(201, "w1", "late", 1, "succeeded");
+    // Buried by both.
+    let mut buried = Book::default();
+    buried
+        .stored(0, "bad", |job| job.ending = Ending::Permanent)
+        .starts(10, "w1", "bad", 1)
+        .runs(100, "w2", "bad", 2, "dead")
+        .ends(200, "w1", "bad", 1)
+        .settled(201, "w1", "bad", 1, "dead")
+        .letter("bad", |_| {})
+        .letter("bad", |letter| {
+            letter.attempts = 2;
+            letter.error = "failed in attempt 2".into();
+        });
+    // Done by one, and lost by a worker that was slow, to the other.
+    let mut done = Book::default();
+    done.stored(0, "last", |job| job.max_attempts = 1)
+        .starts(10, "w1", "last", 1)
+        .letter("last", |letter| {
+            letter.reason = "worker_lost".into();
+            letter.attempts = 2;
+        })
+        .ends(200, "w1", "last", 1)
+        .settled(201, "w1", "last", 1, "succeeded");
+    for book in [&mut late, &mut buried, &mut done] {
+        assert_eq!(book.found_under(cannot), [""; 0]);
+        assert!(!book.found().is_empty(), "who can tell is");
+    }
+    // What was stored must not be gone under any claim.
+    let mut gone = Book::default();
+    gone.stored(0, "gone", |_| {})
+        .starts(10, "w1", "gone", 1)
+        .settled(20, "w1", "gone", 1, "succeeded");
+    let found = gone.found_under(cannot);
+    assert!(
+        found.len() == 1 && found[0].starts_with("C1: "),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -64,6 +64,9 @@ const LOCALSTACK: Implementation = Implementation {
     health: ("/_localstack/health", "\"sqs\": \"running\""),
 };
 
+/// Tests that break a server start their own, by the program that this variable names.
+pub const SERVER: &str = "GOQUEUE_TEST_SQS_SERVER";
+
 const ALL: [Implementation; 2] = [MINISTACK, LOCALSTACK];
 
 /// The services, `xtask` being the path of this program. `sqs` is quick and refuses receipts that
@@ -80,14 +83,25 @@ impl Implementation {
                    &access_key_id=test-key&secret_access_key=test-secret&session_token=test-session";
         let (path, answer) = self.health;
         let asked = format!("GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n");
-        Service::new(self.name, xtask, self.variable, url)
+        let service = Service::new(self.name, xtask, self.variable, url)
             // Not to set anything up: so that a missing Python is noticed, and installed, beforehand.
             .setup("python3", ["--version"])
             .setup(xtask, ["__sqs", self.name, "--install"])
             .args(["__sqs", self.name, "--port", "{port}", "--dir", "{dir}"])
             .ready(Probe::reply(&asked, answer), Duration::from_secs(120))
             .package("python3-venv")
-            .needed_by("goqueue-sqs")
+            .needed_by("goqueue-sqs");
+        match self.program() {
+            Ok(program) if self.name == MINISTACK.name => service
+                .also(SERVER, &program.display().to_string())
+                .needed_by("goqueue-chaos"),
+            _ => service,
+        }
+    }
+
+    /// What starts it, once it is installed.
+    fn program(&self) -> io::Result<PathBuf> {
+        Ok(self.home()?.join("venv/bin").join(self.module))
     }
 
     /// The environment that it is installed in. The name tells what is in it.
@@ -158,6 +172,16 @@ impl Implementation {
 /// When there is none of this name, or what went wrong with Python or its package client.
 pub fn install(name: &str) -> io::Result<()> {
     named(name)?.install()
+}
+
+/// The program of the quick implementation, installed where that has not been done.
+///
+/// # Errors
+///
+/// As for [`install`].
+pub fn program() -> io::Result<PathBuf> {
+    MINISTACK.install()?;
+    MINISTACK.program()
 }
 
 /// Becomes the server called `name` on `port`, with its data below `dir`.
