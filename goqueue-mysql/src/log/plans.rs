@@ -65,11 +65,11 @@ struct Tables {
 
 impl Tables {
     /// A hundred partitions of a thousand messages, of which a group has read some, and one with
-    /// many open messages.
-    async fn new() -> Self {
-        let url = std::env::var("GOQUEUE_TEST_MYSQL_URL").expect(
-            "GOQUEUE_TEST_MYSQL_URL is not set: `cargo xtask test` starts the server and sets it",
-        );
+    /// many open messages, on the server whose URL the variable has.
+    async fn on(variable: &str) -> Self {
+        let url = std::env::var(variable).unwrap_or_else(|_| {
+            panic!("{variable} is not set: `cargo xtask test` starts the server and sets it")
+        });
         let (scheme, rest) = url.split_once("://").unwrap();
         let server = format!("{scheme}://{}", rest.split('/').next().unwrap());
         let database = format!("goqueue_log_plans_{}", JobId::new().as_uuid().simple());
@@ -166,7 +166,16 @@ impl Tables {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_statement_of_a_busy_log_uses_its_index() {
-    let mut tables = Tables::new().await;
+    every_statement_uses_its_index("GOQUEUE_TEST_MYSQL_URL").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn mysql9_every_statement_of_a_busy_log_uses_its_index() {
+    every_statement_uses_its_index("GOQUEUE_TEST_MYSQL9_URL").await;
+}
+
+async fn every_statement_uses_its_index(variable: &str) {
+    let mut tables = Tables::on(variable).await;
     let sql = LogStatements::new("goqueue");
     let (across, primary) = (&sql.across, &["PRIMARY"][..]);
     for (name, template, keys) in [
