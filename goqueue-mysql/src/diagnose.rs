@@ -1,6 +1,7 @@
 //! Looking for what is wrong with a server and its tables, and saying how to mend it.
 
 mod checks;
+mod log;
 mod tables;
 
 use std::{

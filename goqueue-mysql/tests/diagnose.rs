@@ -7,8 +7,13 @@ mod support;
 use goqueue_core::{
     Config,
     driver::{Finding, FindingStatus},
+    log::{Log, NewMessage},
 };
+use goqueue_mysql::log::MysqlLog;
 use support::{Database, Server};
+
+/// As servers are by default. Those of other tests do not flush their logs at every commit.
+const FLUSHING: &[&str] = &["--innodb-flush-log-at-trx-commit=1"];
 
 fn of<'a>(findings: &'a [Finding], check: &str) -> &'a Finding {
     let finding = findings.iter().find(|finding| finding.check == check);
@@ -25,8 +30,7 @@ async fn diagnose(config: &Config) -> Vec<Finding> {
 
 #[tokio::test]
 async fn a_server_that_is_well_has_nothing_to_mend_and_is_left_as_it_was() {
-    // With its defaults: what the cases share does not flush its log at every commit.
-    let server = Server::start().await;
+    let server = Server::with(FLUSHING).await;
     let database = Database::on(&server.url()).await;
     let findings = diagnose(&database.config()).await;
     assert_eq!(
@@ -48,13 +52,15 @@ async fn a_server_that_is_well_has_nothing_to_mend_and_is_left_as_it_was() {
         of(&findings, "index plan").found,
         "jobs are taken in the order of the index `ready`"
     );
+    let unused = "not used: nobody has published or subscribed";
+    assert_eq!(of(&findings, "log").found, unused);
     database.is_empty().await;
     database.drop().await;
 }
 
 #[tokio::test]
 async fn a_user_without_rights_is_told_which_are_missing() {
-    let server = Server::start().await;
+    let server = Server::with(FLUSHING).await;
     let database = Database::on(&server.url()).await;
     goqueue_mysql::migrate(&database.config()).await.unwrap();
     let user = format!("u{}", &database.name[8..30]);
@@ -95,6 +101,35 @@ async fn a_user_without_rights_is_told_which_are_missing() {
         "{findings:#?}"
     );
     assert!(!format!("{findings:?}").contains("hunter2"));
+
+    // One who may use the jobs' tables alone has no log, and nothing to mend.
+    let tables = [
+        "migrations",
+        "jobs",
+        "lanes",
+        "lane_jobs",
+        "unique_keys",
+        "dead_letters",
+        "queues",
+    ];
+    for user in &places {
+        let revoke = format!("REVOKE SELECT, INSERT, UPDATE, DELETE ON {name}.* FROM {user}");
+        database.run(&revoke).await;
+        for table in tables {
+            let grant =
+                format!("GRANT SELECT, INSERT, UPDATE, DELETE ON {name}.goqueue_{table} TO {user}");
+            database.run(&grant).await;
+        }
+    }
+    let findings = diagnose(&config).await;
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding.status == FindingStatus::Good),
+        "{findings:#?}"
+    );
+    let no_log = "not used by this user, who may not read its tables";
+    assert_eq!(of(&findings, "log").found, no_log);
     for user in &places {
         database.run(&format!("DROP USER {user}")).await;
     }
@@ -139,6 +174,86 @@ async fn tables_that_somebody_changed_are_found() {
         FindingStatus::Problem,
         "{findings:#?}"
     );
+    database.drop().await;
+}
+
+/// A database whose log has been published to, and its configuration.
+async fn with_a_log() -> (Database, Config) {
+    let database = Database::new().await;
+    let config = database.config();
+    let log = Log::new(MysqlLog::connect(&config).await.unwrap());
+    let message = NewMessage::new("1", "{}", "p");
+    log.publish("orders", [message]).await.unwrap();
+    log.close().await.unwrap();
+    (database, config)
+}
+
+#[tokio::test]
+async fn the_tables_of_a_log_that_is_used_are_looked_at() {
+    let (database, config) = with_a_log().await;
+    let findings = diagnose(&config).await;
+    for (check, found) in [
+        ("log tables", "5 tables, all InnoDB"),
+        (
+            "log permissions",
+            "SELECT, INSERT, UPDATE, DELETE on every table",
+        ),
+        (
+            "log index plan",
+            "messages are read in the order of the primary key, and redelivered in that of `due`",
+        ),
+    ] {
+        let looked = of(&findings, check);
+        let expected = (FindingStatus::Good, found);
+        assert_eq!((looked.status, &*looked.found), expected, "{check}");
+    }
+    let rows = "SELECT COUNT(*) FROM goqueue_queue_messages";
+    assert_eq!(database.number(rows).await, 1, "looking changes nothing");
+    database.drop().await;
+}
+
+#[tokio::test]
+async fn tables_of_the_log_that_somebody_changed_are_found() {
+    let (database, config) = with_a_log().await;
+    database
+        .run("ALTER TABLE goqueue_queue_delivery_state DROP INDEX due")
+        .await;
+    database
+        .run("ALTER TABLE goqueue_queue_offsets ENGINE = MyISAM")
+        .await;
+    let findings = diagnose(&config).await;
+    assert_eq!(
+        fix(&findings, "log tables"),
+        "`ALTER TABLE goqueue_queue_offsets ENGINE = InnoDB`"
+    );
+    let plan = of(&findings, "log index plan");
+    assert_eq!(plan.status, FindingStatus::Problem);
+    assert!(plan.found.contains("due"), "{plan:?}");
+    // What jobs need is well all the same.
+    for check in ["tables", "permissions", "index plan"] {
+        assert_eq!(of(&findings, check).status, FindingStatus::Good, "{check}");
+    }
+
+    database.run("DROP TABLE goqueue_queue_offsets").await;
+    let findings = diagnose(&config).await;
+    assert_eq!(
+        of(&findings, "log tables").found,
+        "the table `goqueue_queue_offsets` is gone"
+    );
+
+    for table in [
+        "messages",
+        "delivery_state",
+        "partition_leases",
+        "subscriber_heartbeats",
+    ] {
+        let drop = format!("DROP TABLE goqueue_queue_{table}");
+        database.run(&drop).await;
+    }
+    let findings = diagnose(&config).await;
+    let log = of(&findings, "log");
+    assert_eq!(log.status, FindingStatus::Good, "nobody misses it");
+    assert_eq!(log.found, "not used: its tables are removed");
     database.drop().await;
 }
 

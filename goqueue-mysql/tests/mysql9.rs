@@ -16,6 +16,9 @@ mod mysql9_concurrency;
 #[path = "crash.rs"]
 mod mysql9_crash;
 
+#[path = "diagnose.rs"]
+mod mysql9_diagnose;
+
 #[path = "faults.rs"]
 mod mysql9_faults;
 

@@ -62,6 +62,7 @@ async fn servers_that_are_well_have_nothing_to_mend() {
                 "time zone",
                 "index plan",
                 "permissions",
+                "log",
             ],
         };
         let common = [

@@ -70,7 +70,7 @@ fn isolation(variables: &Variables) -> Finding {
     let default = default.map_or("?", String::as_str);
     Finding::good(
         CHECK,
-        format!("READ-COMMITTED in the driver's transactions ({default} elsewhere)"),
+        format!("READ-COMMITTED in the driver's transactions and the log's ({default} elsewhere)"),
     )
 }
 

@@ -50,7 +50,7 @@ use crate::{
     shared::Shared,
     sql::Message as Text,
 };
-use sql::LogStatements;
+pub(crate) use sql::LogStatements;
 pub use transaction::PublishIn;
 
 /// The most messages of one publishing.
