@@ -2,7 +2,17 @@
 //!
 //! ```text
 //! cargo run -p goqueue-examples --example log_groups
-//! cargo run -p goqueue-examples --example log_groups --features goqueue/mysql -- mysql://root@127.0.0.1:3306/shop
+//! cargo run -p goqueue-examples --features mysql --example log_groups -- \
+//!     mysql://root@127.0.0.1:3306/shop
+//! ```
+//!
+//! The second needs a MySQL or MariaDB with a database, in which it removes what the topic `orders` of
+//! the log holds. `cargo xtask with mariadb` starts one that goes with the command behind it, and leaves
+//! its URL in `GOQUEUE_TEST_MYSQL_URL`:
+//!
+//! ```text
+//! cargo xtask with mariadb -- sh -c 'cargo run -p goqueue-examples --features mysql \
+//!     --example log_groups -- "$GOQUEUE_TEST_MYSQL_URL"'
 //! ```
 //!
 //! Both groups read the whole topic, each at its own pace. The messages of an order stay in order,
@@ -78,9 +88,7 @@ async fn show(url: &str) -> Result<()> {
         sleep(Duration::from_millis(20)).await;
     }
     watch(&log, &topic, &mut consumers).await?;
-    for consumer in consumers {
-        consumer.kill();
-    }
+    drop(consumers);
     println!("every group has acked everything");
     Ok(())
 }
@@ -107,7 +115,7 @@ async fn watch(log: &Log, topic: &TopicName, consumers: &mut Vec<Consumer>) -> R
             is_killed = true;
             let victim = consumers.remove(0);
             println!("{} is killed", victim.name);
-            victim.kill();
+            drop(victim);
         }
         sleep(Duration::from_millis(250)).await;
     }
@@ -151,10 +159,10 @@ fn text(payload: &[u8]) -> String {
     String::from_utf8_lossy(payload).into_owned()
 }
 
-/// A consumer that can be killed.
+/// A consumer. Dropped, it ends without a farewell, as in a crash.
 struct Consumer {
     name: String,
-    running: Running,
+    running: Option<Running>,
 }
 
 enum Running {
@@ -179,18 +187,21 @@ impl Consumer {
             let child = command.args(["consume", url, group, &name]).spawn();
             Running::Process(child.expect("a process starts"))
         };
+        let running = Some(running);
         Self { name, running }
     }
+}
 
-    /// Ends it without a farewell, as a crash does.
-    fn kill(self) {
-        match self.running {
-            Running::Thread(runtime) => runtime.shutdown_background(),
-            Running::Process(mut child) => {
+impl Drop for Consumer {
+    fn drop(&mut self) {
+        match self.running.take() {
+            Some(Running::Thread(runtime)) => runtime.shutdown_background(),
+            Some(Running::Process(mut child)) => {
                 // It may have ended by itself.
                 let _ = child.kill();
                 let _ = child.wait();
             }
+            None => {}
         }
     }
 }
