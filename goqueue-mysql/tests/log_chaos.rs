@@ -190,8 +190,12 @@ async fn nothing_is_left(database: &Database) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_when_subscribers_and_server_are_killed() {
-    let messages: u32 =
-        std::env::var("GOQUEUE_TEST_LOG_MESSAGES").map_or(MESSAGES, |text| text.parse().unwrap());
+    let messages = std::env::var("GOQUEUE_TEST_LOG_MESSAGES").map_or(MESSAGES, |given| {
+        let allowed = "allowed is a number of messages, such as 100000";
+        given
+            .parse()
+            .unwrap_or_else(|_| panic!("GOQUEUE_TEST_LOG_MESSAGES is `{given}`, {allowed}"))
+    });
     let mut server = Server::start().await;
     let database = Database::on(&server.url()).await;
     let url = database.url();
