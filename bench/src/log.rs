@@ -23,13 +23,37 @@ const TIMED: usize = 200;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 type Outcome<T = ()> = Result<T, Failure>;
 
-/// Runs everything on the server that `url` names, each round in a database of its own.
-pub(crate) async fn run(url: &str, messages: usize, rounds: usize) -> Outcome {
+/// A part of the log's benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// One and a hundred messages per call, beside bare inserts
+    Publish,
+    /// Grouped acks, by partitions and subscribers, beside bare statements
+    Consume,
+    /// Finding partitions
+    Discovery,
+    /// From the publishing to the delivery
+    Latency,
+}
+
+/// Runs these parts, or all if none is named, on the server that `url` names, each round in a
+/// database of its own.
+pub(crate) async fn run(url: &str, messages: usize, rounds: usize, only: &[Part]) -> Outcome {
+    let is_in = |part| only.is_empty() || only.contains(&part);
     println!("log on MySQL, messages of 100 bytes, {messages} messages, median of {rounds}\n");
-    publishing(url, messages, rounds).await?;
-    consuming(url, messages, rounds).await?;
-    discovery(url, rounds).await?;
-    latency(url).await
+    if is_in(Part::Publish) {
+        publishing(url, messages, rounds).await?;
+    }
+    if is_in(Part::Consume) {
+        consuming(url, messages, rounds).await?;
+    }
+    if is_in(Part::Discovery) {
+        discovery(url, rounds).await?;
+    }
+    if is_in(Part::Latency) {
+        latency(url).await?;
+    }
+    Ok(())
 }
 
 /// A log in a database of its own, which goes with it.

@@ -87,6 +87,9 @@ enum What {
         /// Messages per measurement
         #[arg(long, default_value_t = 40_000)]
         messages: usize,
+        /// Parts to measure; all, if none is named
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<log::Part>,
         /// Rounds, of which the median is reported
         #[arg(long, default_value_t = 3)]
         rounds: usize,
@@ -156,10 +159,14 @@ async fn run(what: What) -> Result<(), Failure> {
             let (redis, mysql) = (how.amount(redis_jobs), how.amount(mysql_jobs));
             compare::run(redis, mysql, server, !how.no_peers).await?;
         }
-        What::Log { messages, rounds } => {
+        What::Log {
+            messages,
+            only,
+            rounds,
+        } => {
             println!("{}\n", process::machine());
             let (server, url) = servers::database(Maker::Mariadb).await?;
-            log::run(&url, messages, rounds).await?;
+            log::run(&url, messages, rounds, &only).await?;
             server.stop(false).await?;
         }
         What::Work { url, concurrency } => child::work(&url, concurrency).await?,
