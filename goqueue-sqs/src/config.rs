@@ -112,7 +112,7 @@ impl Settings {
         for (key, value) in address::options(&config.driver)? {
             set(&mut table, &key, value)?;
         }
-        check(&table)?;
+        check_table(&table)?;
         let kept = config.dead_letter.retention;
         if !RETENTION.contains(&kept) {
             let problem = format!("got {kept:?}, allowed on SQS is 1m to 14days");
@@ -128,6 +128,15 @@ impl Settings {
             dead_retention: kept,
         })
     }
+}
+
+/// Checks the URL and the table `[sqs]` without connecting, for a
+/// [`DriverEntry`](goqueue_core::driver::DriverEntry).
+///
+/// # Errors
+/// What [`SqsDriver::connect`] would say about them.
+pub fn check(config: &Config) -> Result<()> {
+    Settings::of(config).map(drop)
 }
 
 /// Connects as the configuration says, for a [`DriverEntry`](goqueue_core::driver::DriverEntry).
@@ -166,7 +175,7 @@ fn set(table: &mut SqsConfig, key: &str, value: String) -> Result<(), ConfigErro
     Ok(())
 }
 
-fn check(table: &SqsConfig) -> Result<(), ConfigError> {
+fn check_table(table: &SqsConfig) -> Result<(), ConfigError> {
     let missing = |key: &str, with: &str| {
         let problem = format!("missing, needed with `sqs.{with}`");
         Err(ConfigError::new(format!("sqs.{key}"), problem))

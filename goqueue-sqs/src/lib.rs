@@ -43,7 +43,7 @@ mod reserve;
 mod settle;
 mod wait;
 
-pub use config::{SCHEMES, SqsConfig, connect};
+pub use config::{SCHEMES, SqsConfig, check, connect};
 pub use dead_letters::SqsDeadLetters;
 pub use driver::{FIFO, STANDARD, SqsDriver};
 pub use limits::{MAX_ATTRIBUTES, MAX_BATCH, MAX_MESSAGE, RESERVED};

@@ -29,6 +29,7 @@ inventory::submit! {
 #[cfg(feature = "sqs")]
 inventory::submit! {
     goqueue_core::driver::DriverEntry::new(goqueue_sqs::SCHEMES, goqueue_sqs::connect)
+        .with_check(goqueue_sqs::check)
 }
 
 #[cfg(feature = "mysql")]

@@ -18,6 +18,8 @@ fn no_command_shows_a_password() {
         "redis+unix:///nowhere?pass=hunter2",
         "mysql://user:hunter2@127.0.0.1:1/shop",
         "mysql://user:hunter2#@127.0.0.1:1/shop",
+        "sqs://us-east-1/?endpoint=http://127.0.0.1:1&access_key_id=key&secret_access_key=hunter2",
+        "sqs://us-east-1/?secret_access_key=hunter2",
         "hunter2",
         "kafka://user:hunter2@h",
     ];

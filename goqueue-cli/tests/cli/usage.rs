@@ -203,6 +203,16 @@ fn the_configuration_is_checked_without_a_connection() {
             "driver = \"mysql://h\"\n",
             "the URL names no database",
         ),
+        (
+            "option",
+            "driver = \"sqs://eu-west-1/?fifo=yes\"\n",
+            "option `fifo` is `yes`, allowed are `true` and `false`",
+        ),
+        (
+            "credentials",
+            "driver = \"sqs://eu-west-1\"\n[sqs]\naccess_key_id = \"key\"\n",
+            "`sqs.secret_access_key`: missing, needed with `sqs.access_key_id`",
+        ),
     ] {
         let path = file(name, toml);
         let said = say(&["config", "check", "--config", path.to_str().unwrap()]).refused(1);
