@@ -38,11 +38,9 @@ pub(crate) enum Part {
     Memory,
 }
 
-impl Part {
-    /// Whether it is to be measured, when `only` these are, or all if it names none.
-    pub(crate) fn is_in(self, only: &[Self]) -> bool {
-        only.is_empty() || only.contains(&self)
-    }
+/// Whether a part is to be measured, when `only` these are, or all if it names none.
+pub(crate) fn is_in<P: Copy + PartialEq>(part: P, only: &[P]) -> bool {
+    only.is_empty() || only.contains(&part)
 }
 
 /// How much to measure.

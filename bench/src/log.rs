@@ -13,7 +13,10 @@ use goqueue::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::report::{self, Runs};
+use crate::{
+    backend::is_in,
+    report::{self, Runs},
+};
 
 /// How many acks a consumer has under way.
 const UNDER_WAY: usize = 4_000;
@@ -39,18 +42,17 @@ pub(crate) enum Part {
 /// Runs these parts, or all if none is named, on the server that `url` names, each round in a
 /// database of its own.
 pub(crate) async fn run(url: &str, messages: usize, rounds: usize, only: &[Part]) -> Outcome {
-    let is_in = |part| only.is_empty() || only.contains(&part);
     println!("log on MySQL, messages of 100 bytes, {messages} messages, median of {rounds}\n");
-    if is_in(Part::Publish) {
+    if is_in(Part::Publish, only) {
         publishing(url, messages, rounds).await?;
     }
-    if is_in(Part::Consume) {
+    if is_in(Part::Consume, only) {
         consuming(url, messages, rounds).await?;
     }
-    if is_in(Part::Discovery) {
+    if is_in(Part::Discovery, only) {
         discovery(url, rounds).await?;
     }
-    if is_in(Part::Latency) {
+    if is_in(Part::Latency, only) {
         latency(url).await?;
     }
     Ok(())

@@ -24,6 +24,16 @@ fn fix<'a>(findings: &'a [Finding], check: &str) -> &'a str {
     of(findings, check).fix.as_deref().unwrap()
 }
 
+#[track_caller]
+fn all_good(findings: &[Finding]) {
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding.status == FindingStatus::Good),
+        "{findings:#?}"
+    );
+}
+
 async fn diagnose(config: &Config) -> Vec<Finding> {
     goqueue_mysql::diagnose(config.clone()).await
 }
@@ -42,12 +52,7 @@ async fn a_server_that_is_well_has_nothing_to_mend_and_is_left_as_it_was() {
 
     goqueue_mysql::migrate(&database.config()).await.unwrap();
     let findings = diagnose(&database.config()).await;
-    assert!(
-        findings
-            .iter()
-            .all(|finding| finding.status == FindingStatus::Good),
-        "{findings:#?}"
-    );
+    all_good(&findings);
     assert_eq!(
         of(&findings, "index plan").found,
         "jobs are taken in the order of the index `ready`"
@@ -94,12 +99,7 @@ async fn a_user_without_rights_is_told_which_are_missing() {
         database.run(&grant).await;
     }
     let findings = diagnose(&config).await;
-    assert!(
-        findings
-            .iter()
-            .all(|finding| finding.status == FindingStatus::Good),
-        "{findings:#?}"
-    );
+    all_good(&findings);
     assert!(!format!("{findings:?}").contains("hunter2"));
 
     // One who may use the jobs' tables alone has no log, and nothing to mend.
@@ -122,12 +122,7 @@ async fn a_user_without_rights_is_told_which_are_missing() {
         }
     }
     let findings = diagnose(&config).await;
-    assert!(
-        findings
-            .iter()
-            .all(|finding| finding.status == FindingStatus::Good),
-        "{findings:#?}"
-    );
+    all_good(&findings);
     let no_log = "not used by this user, who may not read its tables";
     assert_eq!(of(&findings, "log").found, no_log);
     for user in &places {

@@ -3,6 +3,8 @@
 #![cfg(feature = "memory")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -13,6 +15,8 @@ use std::{
 
 use goqueue::{JobMetrics, JobOutcome, prelude::*};
 use serde::{Deserialize, Serialize};
+
+use support::{sqs, unique, url};
 
 /// The facade registers the drivers whose features are on; these are the others.
 mod drivers {
@@ -112,16 +116,6 @@ async fn program() -> goqueue::Result<()> {
     Ok(())
 }
 
-fn url(variable: &str) -> String {
-    std::env::var(variable).unwrap_or_else(|_| {
-        panic!("{variable} is not set: `cargo xtask test` starts the service and sets it")
-    })
-}
-
-fn unique() -> String {
-    goqueue::JobId::new().to_string().replace('-', "")
-}
-
 /// The same file but for the line that names the driver.
 fn file(name: &str, driver: &str, queue: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.toml", unique()));
@@ -161,15 +155,11 @@ async fn handler_log(file: PathBuf) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_program_has_one_handler_log_whatever_its_file_says() {
     let queue = format!("swap-{}", unique());
-    let (region, options) = url("GOQUEUE_TEST_SQS_URL")
-        .split_once("/?")
-        .map(|(region, options)| (region.to_owned(), options.to_owned()))
-        .unwrap();
     let drivers = [
         ("memory", "memory://".to_owned()),
         ("redis", url("GOQUEUE_TEST_REDIS_URL")),
         ("mysql", url("GOQUEUE_TEST_MYSQL_URL")),
-        ("sqs", format!("{region}/{}-?{options}", &queue[5..25])),
+        ("sqs", sqs(&queue[5..25], false)),
     ];
     let runs = drivers.iter().map(|(name, driver)| {
         let file = file(name, driver, &queue);

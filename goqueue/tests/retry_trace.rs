@@ -2,10 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
+mod support;
+
 use std::{sync::Arc, time::Duration};
 
 use goqueue::{JobMetrics, JobOutcome, driver::PageRequest, prelude::*};
 use serde::{Deserialize, Serialize};
+
+use support::{sqs, unique, url};
 
 #[derive(Serialize, Deserialize, Job)]
 #[job(name = "trace.hopeless", queue = "trace", register = false)]
@@ -20,19 +24,13 @@ impl Handler for Hopeless {
 /// One run: the attempt, and what was planned after it.
 type Step = (u32, String);
 
-fn url(variable: &str) -> String {
-    std::env::var(variable).unwrap_or_else(|_| {
-        panic!("{variable} is not set: `cargo xtask test` starts the service and sets it")
-    })
-}
-
 fn config(text: &str) -> Config {
     Config::from_toml(text).unwrap()
 }
 
 /// Every driver, each on a store of its own.
 async fn drivers() -> Vec<(&'static str, Queue)> {
-    let unique = goqueue::JobId::new().to_string().replace('-', "");
+    let unique = unique();
     let redis = format!(
         "driver = \"{}\"\n[redis]\nprefix = \"{unique}\"",
         url("GOQUEUE_TEST_REDIS_URL")
@@ -47,13 +45,8 @@ async fn drivers() -> Vec<(&'static str, Queue)> {
         ("redis", Queue::new(redis)),
         ("mysql", Queue::new(mysql)),
     ];
-    for (name, fifo) in [("sqs", "false"), ("sqs fifo", "true")] {
-        let (region, options) = url("GOQUEUE_TEST_SQS_URL")
-            .split_once("/?")
-            .map(|(region, options)| (region.to_owned(), options.to_owned()))
-            .unwrap();
-        let url = format!("{region}/{}-?fifo={fifo}&{options}", &unique[8..]);
-        let sqs = Config::default().with_driver(url.as_str());
+    for (name, is_fifo) in [("sqs", false), ("sqs fifo", true)] {
+        let sqs = Config::default().with_driver(sqs(&unique[8..], is_fifo).as_str());
         let sqs = goqueue_sqs::SqsDriver::connect(&sqs).await.unwrap();
         all.push((name, Queue::new(sqs)));
     }

@@ -2,10 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
-use goqueue::{JobId, driver::PageRequest, prelude::*};
+mod support;
+
+use goqueue::{driver::PageRequest, prelude::*};
 use goqueue_mysql::{MysqlDeadLetters, MysqlDriver};
 use goqueue_sqs::SqsDriver;
 use serde::{Deserialize, Serialize};
+
+use support::{sqs, unique, url};
 
 #[derive(Serialize, Deserialize, Job)]
 #[job(name = "sinks.hopeless", register = false)]
@@ -19,17 +23,11 @@ impl Handler for Hopeless {
     }
 }
 
-fn url(variable: &str) -> String {
-    std::env::var(variable).unwrap_or_else(|_| {
-        panic!("{variable} is not set: `cargo xtask test` starts the service and sets it")
-    })
-}
-
 #[tokio::test]
 async fn jobs_on_sqs_leave_their_dead_letters_in_mysql() {
-    let unique = JobId::new().to_string().replace('-', "");
+    let unique = unique();
     let name = format!("sinks{}", &unique[16..]);
-    let sqs = Config::default().with_driver(url("GOQUEUE_TEST_SQS_URL").as_str());
+    let sqs = Config::default().with_driver(sqs(&unique[16..], false).as_str());
     let queue = Queue::new(SqsDriver::connect(&sqs).await.unwrap());
     let sink = MysqlDeadLetters::connect(url("GOQUEUE_TEST_MYSQL_URL"), &Config::default())
         .await

@@ -8,7 +8,7 @@ use goqueue::prelude::*;
 
 use self::bare::Bare;
 use crate::{
-    backend::{Amount, Backend, Measure, Part, contest},
+    backend::{Amount, Backend, Measure, Part, contest, is_in},
     child,
     measures::{self, CONCURRENCY, REST, SHORT_REST},
     peers::{Peers, Question},
@@ -91,16 +91,16 @@ pub(crate) async fn run(
 ) -> Result<Vec<Figure>, Failure> {
     let mysql = Mysql::start(maker, with_peers).await?;
     let mut figures = Vec::new();
-    if Part::Rates.is_in(only) {
+    if is_in(Part::Rates, only) {
         figures.extend(rates(&mysql, amount).await?);
     }
-    if Part::Latency.is_in(only) {
+    if is_in(Part::Latency, only) {
         figures.extend(latency(&mysql, amount).await?);
     }
-    if Part::FailOnce.is_in(only) {
+    if is_in(Part::FailOnce, only) {
         figures.push(fail_once(&mysql, amount).await?);
     }
-    if Part::Memory.is_in(only) {
+    if is_in(Part::Memory, only) {
         figures.extend(memory(&mysql, amount).await?);
     }
     report::summary(&figures);

@@ -8,7 +8,7 @@ use goqueue::prelude::*;
 
 use self::bare::Bare;
 use crate::{
-    backend::{Amount, Backend, Measure, Part, contest},
+    backend::{Amount, Backend, Measure, Part, contest, is_in},
     child,
     measures::{self, CONCURRENCY, REST, SHORT_REST},
     peers::{Peers, Question},
@@ -91,23 +91,23 @@ pub(crate) async fn run(
 ) -> Result<Vec<Figure>, Failure> {
     let redis = Redis::start(with_peers).await?;
     let mut figures = Vec::new();
-    if Part::Rates.is_in(only) {
+    if is_in(Part::Rates, only) {
         figures.extend(rates(&redis, amount).await?);
     }
-    if Part::Latency.is_in(only) {
+    if is_in(Part::Latency, only) {
         figures.extend(latency(&redis, amount).await?);
         figures.push(idle(&redis).await?);
     }
-    if Part::FailOnce.is_in(only) {
+    if is_in(Part::FailOnce, only) {
         figures.push(fail_once(&redis, amount).await?);
     }
-    if Part::Backlog.is_in(only) {
+    if is_in(Part::Backlog, only) {
         figures.extend(backlog(&redis, amount).await?);
     }
-    if Part::Promotion.is_in(only) {
+    if is_in(Part::Promotion, only) {
         figures.push(promotion(&redis, amount).await?);
     }
-    if Part::Memory.is_in(only) {
+    if is_in(Part::Memory, only) {
         figures.extend(memory(&redis, amount).await?);
     }
     report::summary(&figures);
