@@ -156,14 +156,14 @@ async fn a_server_without_a_connection_to_spare_is_waited_for() {
 async fn a_frozen_server_is_given_up_and_found_again() {
     let server = Server::start().await;
     let database = Database::on(&server.url()).await;
-    // Making the tables may take longer than that.
-    database.driver().await;
+    // What is done on a server that is well may take longer than an impatient driver waits.
+    let patient = database.driver().await;
     let settings = "[mysql]\nanswer_timeout = \"400ms\"\nacquire_timeout = \"400ms\"";
     let driver = MysqlDriver::connect(&database.config_with(settings))
         .await
         .unwrap();
-    push(&driver, vec![job("q", "1"), job("q", "2")]).await;
-    let jobs = take(&driver, 1).await;
+    push(&patient, vec![job("q", "1"), job("q", "2")]).await;
+    let jobs = take(&patient, 1).await;
     server.freeze();
     let since = Instant::now();
     let settlement = Settlement {
@@ -186,14 +186,17 @@ async fn a_frozen_server_is_given_up_and_found_again() {
         since.elapsed()
     );
     server.thaw();
-    // Whether the first try came through is not known; the second cannot do harm.
-    sleep(Duration::from_millis(300)).await;
-    driver.settle(vec![settlement.clone()]).await.unwrap();
+    // Whether the first try came through is not known; another cannot do harm.
+    let patience = Instant::now() + Duration::from_secs(20);
+    while let Err(error) = driver.settle(vec![settlement.clone()]).await {
+        assert!(error.is_transient() && Instant::now() < patience, "{error}");
+        sleep(Duration::from_millis(50)).await;
+    }
     assert_eq!(
-        driver.settle(vec![settlement]).await.unwrap(),
+        patient.settle(vec![settlement]).await.unwrap(),
         [LeaseOutcome::Lost]
     );
-    let (ready, _, running, _) = counts(&driver).await;
+    let (ready, _, running, _) = counts(&patient).await;
     assert_eq!(ready + running, 1);
 }
 

@@ -157,6 +157,7 @@ impl Acker {
             self.buffer
                 .poke(group.iter().map(|a| &a.settlement.partition));
         }
+        let mut replies = Vec::with_capacity(group.len());
         for (answer, outcome) in group.drain(..).zip(outcomes) {
             // A first try whose reply was lost may have acted; the message was still ours then.
             let acted_before = is_repeated && now < answer.good_until;
@@ -174,8 +175,7 @@ impl Acker {
                 Err(self.lost(&answer.settlement))
             };
             if let Some(reply) = answer.reply {
-                // Whoever asked may have gone.
-                let _ = reply.send(outcome);
+                replies.push((reply, outcome));
             }
         }
         for ((partition, _), (kind, count)) in counts {
@@ -183,6 +183,11 @@ impl Acker {
             let Checked { topic, group, .. } = &*self.checked;
             self.backend
                 .happened(topic, Some(group), &partition, kind, count);
+        }
+        // Last, so that whoever is told finds itself counted.
+        for (reply, outcome) in replies {
+            // Whoever asked may have gone.
+            let _ = reply.send(outcome);
         }
     }
 
