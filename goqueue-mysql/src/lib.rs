@@ -33,6 +33,7 @@ mod migrate;
 mod parsers;
 #[cfg(test)]
 mod plans;
+mod portions;
 mod push;
 mod registry;
 mod reserve;

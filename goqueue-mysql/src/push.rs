@@ -14,6 +14,7 @@ use crate::{
     connections::send,
     driver::NAME,
     error::Fault,
+    portions::portion,
     shared::Shared,
     sql::{Hex, Message, Name, Statements, joined},
     unique::{self, Holders, Queueing},
@@ -25,9 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The most jobs that one statement stores.
 const MOST_ROWS: usize = 32;
-/// And the most bytes. TLS cuts what is longer than 16 KiB into several writes, of which the last
-/// waits for the acknowledgement of the others: sqlx 0.9.0 leaves Nagle's algorithm on.
-const ONE_WRITE: usize = 15 * 1024;
 /// What a statement says of a job beside queue and body, without keys.
 const AROUND: usize = 64;
 
@@ -125,23 +123,13 @@ impl Shared {
 
 fn is_one_statement(jobs: &[NewJob]) -> bool {
     let is_plain = |job: &NewJob| job.unique.is_none() && job.ordering_key.is_none();
-    portion(jobs) == jobs.len() && jobs.iter().all(is_plain)
+    next_of(jobs) == jobs.len() && jobs.iter().all(is_plain)
 }
 
-/// How many of these jobs the next statement inserts. Preparing a statement takes the server longer
-/// than storing its rows, so they come in a few sizes that each connection keeps prepared.
-fn portion<'a>(jobs: impl IntoIterator<Item = &'a NewJob>) -> usize {
-    let mut bytes = 0;
-    let fits = |job: &&NewJob| {
-        bytes += AROUND + job.queue.as_str().len() + job.body.len();
-        bytes <= ONE_WRITE
-    };
-    let fitting = jobs.into_iter().take(MOST_ROWS).take_while(fits).count();
-    match fitting {
-        MOST_ROWS => MOST_ROWS,
-        many if many > MOST_ROWS / 2 => MOST_ROWS / 2,
-        few => few.max(1),
-    }
+/// How many of these jobs the next statement stores.
+fn next_of<'a>(jobs: impl IntoIterator<Item = &'a NewJob>) -> usize {
+    let size = |job: &NewJob| AROUND + job.queue.as_str().len() + job.body.len();
+    portion(jobs.into_iter().map(size), MOST_ROWS)
 }
 
 /// Stores jobs, in a transaction that is open unless one statement does it.
@@ -165,7 +153,7 @@ pub(crate) async fn store(
         .collect();
     let mut left = stored.as_slice();
     while !left.is_empty() {
-        let (some, rest) = left.split_at(portion(left.iter().copied()));
+        let (some, rest) = left.split_at(next_of(left.iter().copied()));
         insert(connection, sql, some).await?;
         left = rest;
     }
@@ -227,49 +215,4 @@ async fn insert(
         send(connection, message).await?;
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use goqueue_core::JobId;
-
-    use super::*;
-
-    /// The sizes of the statements that store so many jobs of so many bytes.
-    fn cut(count: usize, bytes: usize) -> Vec<usize> {
-        let job = NewJob {
-            id: JobId::new(),
-            queue: QueueName::new("q").unwrap(),
-            body: vec![0; bytes].into(),
-            delay: Duration::ZERO,
-            ordering_key: None,
-            unique: None,
-        };
-        let jobs = vec![job; count];
-        let (mut left, mut sizes) = (jobs.as_slice(), Vec::new());
-        while !left.is_empty() {
-            sizes.push(portion(left));
-            left = &left[portion(left)..];
-        }
-        sizes
-    }
-
-    #[test]
-    fn any_batch_is_cut_into_a_few_sizes_of_statements() {
-        assert_eq!(cut(1, 100), [1]);
-        assert_eq!(cut(13, 100), [13]);
-        assert_eq!(cut(31, 100), [16, 15]);
-        assert_eq!(cut(100, 100), [32, 32, 32, 4]);
-        let sizes: HashSet<_> = (1..200).flat_map(|count| cut(count, 100)).collect();
-        assert_eq!(sizes.len(), 17);
-    }
-
-    #[test]
-    fn a_statement_is_one_write_unless_a_job_alone_is_longer() {
-        assert_eq!(cut(5, 5_000), [3, 2]);
-        assert_eq!(cut(2, 100_000), [1, 1]);
-        assert_eq!(cut(40, 500), [16, 16, 8]);
-    }
 }

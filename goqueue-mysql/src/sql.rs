@@ -150,6 +150,10 @@ impl Message {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.statements == 0
+    }
+
     pub(crate) fn into_text(self) -> String {
         self.text
     }

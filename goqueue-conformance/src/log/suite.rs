@@ -31,6 +31,7 @@ macro_rules! for_each_log_case {
             S2 s02_idempotent {
                 a_duplicate_is_told,
                 a_duplicate_within_a_batch_is_told,
+                duplicates_anywhere_in_a_long_call_are_told,
                 ids_are_compared_within_a_partition_of_a_topic,
                 one_of_many_at_once_is_stored: real_time,
             }

@@ -17,6 +17,7 @@
 
 mod administer;
 mod backend;
+mod batch;
 mod collect;
 mod deliveries;
 mod fetch;

@@ -3,31 +3,28 @@
 //! A partition's own row is locked from the moment it gives offsets out until the commit. So offsets
 //! are committed in their order, and whoever has seen one never meets a new one below it.
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    fmt::Write,
-    time::Duration,
-};
+use std::{collections::HashMap, fmt::Write, time::Duration};
 
-use goqueue_core::log::{
-    MessageId, Outgoing, PartitionKey, Published, TopicName, store::PublishRequest,
-};
-use sqlx::MySqlConnection;
+use goqueue_core::log::{Outgoing, Published, store::PublishRequest};
+use sqlx::{AssertSqlSafe, MySqlConnection};
 
 use super::{
     Inner,
+    batch::{BOUND, Batch, Heads, Known, Row},
     sql::{self, Word, key, keys},
 };
 use crate::{
-    clock,
-    connections::{Answer, send},
+    connections::send,
     error::Fault,
+    portions::{ONE_WRITE, portion},
     row,
-    sql::{Hex, Message as Text, joined},
+    sql::{Message as Text, joined},
 };
 
 /// How long a publishing keeps trying to connect. Nothing is sent meanwhile.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The most messages that one prepared statement stores.
+const MOST_ROWS: usize = 64;
 
 /// Whose transaction messages are stored in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,15 +33,6 @@ pub(super) enum Transaction {
     Own,
     /// One that is open already and stays so.
     Open,
-}
-
-/// A message by what makes it the same as another.
-type Identity<'a> = (&'a PartitionKey, &'a MessageId);
-/// Offsets of messages.
-type Places<'a> = HashMap<Identity<'a>, u64>;
-
-fn identity_of(message: &Outgoing) -> Identity<'_> {
-    (&message.partition, &message.id)
 }
 
 impl Inner {
@@ -75,40 +63,77 @@ impl Inner {
             return Ok(Vec::new());
         }
         let batch = Batch::new(request);
-        let is_own = transaction == Transaction::Own;
-        let heads = self.raise_heads(connection, &batch, is_own).await?;
-        let places = batch.number(&heads, &HashMap::new())?;
-        let across = &self.sql.across;
-        let mut text = Text::new();
-        text.put(
-            &across.append,
-            &[("rows", &batch.rows(&places, heads.now)?)],
-        );
-        if is_own {
-            text.put(&across.commit, &[]);
-        }
-        match send(connection, text).await.map_err(Fault::from) {
-            Ok(_) => Ok(batch.outcomes(&places, &HashMap::new())),
+        let heads = self.raise_heads(connection, &batch, transaction).await?;
+        let rows = batch.rows(&heads, &Known::new())?;
+        let none = Text::new();
+        match self
+            .store(connection, &batch, &rows, heads.now, none, transaction)
+            .await
+        {
+            Ok(()) => Ok(batch.outcomes(&rows, &Known::new())),
             Err(fault) if fault.is_duplicate() => {
-                let known = self.known(connection, &batch).await?;
-                let places = batch.number(&heads, &known)?;
-                let mut text = Text::new();
-                text.put(
-                    &across.set_heads,
-                    &[("rows", &batch.heads_without(&heads, &known))],
-                );
-                let rows = batch.rows(&places, heads.now)?;
-                if !rows.is_empty() {
-                    text.put(&across.append, &[("rows", &rows)]);
-                }
-                if is_own {
-                    text.put(&across.commit, &[]);
-                }
-                send(connection, text).await?;
-                Ok(batch.outcomes(&places, &known))
+                self.append_unknown(connection, &batch, &heads, transaction)
+                    .await
             }
             Err(fault) => Err(fault),
         }
+    }
+
+    /// Stores the messages whose ids are not there yet, when some are.
+    async fn append_unknown(
+        &self,
+        connection: &mut MySqlConnection,
+        batch: &Batch<'_>,
+        heads: &Heads,
+        transaction: Transaction,
+    ) -> Result<Vec<Published>, Fault> {
+        let known = self.known(connection, batch).await?;
+        let rows = batch.rows(heads, &known)?;
+        let mut first = Text::new();
+        first.put(
+            &self.sql.across.set_heads,
+            &[("rows", &batch.heads_without(heads, &known))],
+        );
+        self.store(connection, batch, &rows, heads.now, first, transaction)
+            .await?;
+        Ok(batch.outcomes(&rows, &known))
+    }
+
+    /// Stores rows, after what is to be sent `first`, and ends the transaction if it is the call's
+    /// own. Reading a long text takes the server longer than storing its rows, so a long batch is
+    /// bound to prepared statements; what is left goes together with the commit.
+    async fn store(
+        &self,
+        connection: &mut MySqlConnection,
+        batch: &Batch<'_>,
+        rows: &[Row<'_>],
+        now: u64,
+        first: Text,
+        transaction: Transaction,
+    ) -> Result<(), Fault> {
+        let across = &self.sql.across;
+        let (mut text, mut left) = (first, rows);
+        while !is_short(left) {
+            if !text.is_empty() {
+                send(connection, std::mem::take(&mut text)).await?;
+            }
+            let (some, rest) = left.split_at(portion(left.iter().map(Row::size), MOST_ROWS));
+            let values = joined(some, ", ", |text, _| text.write_str(BOUND));
+            let insert = across.append.with(&[("rows", &values)]);
+            let query = batch.bind(sqlx::query(AssertSqlSafe(insert)), some, now);
+            query.execute(&mut *connection).await?;
+            left = rest;
+        }
+        if !left.is_empty() {
+            text.put(&across.append, &[("rows", &batch.text(left, now))]);
+        }
+        if transaction == Transaction::Own {
+            text.put(&across.commit, &[]);
+        }
+        if !text.is_empty() {
+            send(connection, text).await?;
+        }
+        Ok(())
     }
 
     /// Takes as many offsets of each partition as it may get messages.
@@ -116,16 +141,16 @@ impl Inner {
         &self,
         connection: &mut MySqlConnection,
         batch: &Batch<'_>,
-        is_own: bool,
+        transaction: Transaction,
     ) -> Result<Heads, Fault> {
         let topic = Word::from(batch.topic);
-        let rows = joined(&batch.counts, ", ", |text, (partition, count)| {
+        let rows = joined(&batch.partitions, ", ", |text, (partition, count)| {
             write!(text, "({topic}, '', {}, {count}, 0)", key(partition))
         });
-        let partitions = keys(batch.counts.keys().copied());
+        let partitions = keys(batch.partitions.iter().map(|(partition, _)| *partition));
         let across = &self.sql.across;
         let mut text = Text::new();
-        if is_own {
+        if transaction == Transaction::Own {
             text.put(&across.begin, &[]);
         }
         text.put(&across.raise_heads, &[("rows", &rows)]);
@@ -133,8 +158,9 @@ impl Inner {
             &across.heads,
             &[("topic", &topic), ("partitions", &partitions)],
         );
+        text.put(&across.mark, &[]);
         let answers = send(connection, text).await?;
-        Heads::read(&answers[found])
+        batch.heads(&answers[found])
     }
 
     /// Where those messages are whose ids are there already. Nobody adds any meanwhile, since the
@@ -143,152 +169,34 @@ impl Inner {
         &self,
         connection: &mut MySqlConnection,
         batch: &Batch<'a>,
-    ) -> Result<Places<'a>, Fault> {
-        let ids = joined(&batch.unique, " OR ", |text, message| {
+    ) -> Result<Known<'a>, Fault> {
+        let ids = joined(batch.unique(), " OR ", |text, message| {
             let (id, key) = (sql::id(&message.id), key(&message.partition));
             write!(text, "(id = {id} AND partition_key = {key})")
         });
         let mut text = Text::new();
-        text.put(
+        // Rows that an earlier statement of the call has stored are not known from before.
+        text.put(&self.sql.across.back_to_mark, &[]);
+        let ids_found = text.put(
             &self.sql.across.offsets_of_ids,
             &[("topic", &Word::from(batch.topic)), ("ids", &ids)],
         );
         let answers = send(connection, text).await?;
         let mut found = HashMap::new();
-        for row in &answers[0].rows {
+        for row in &answers[ids_found].rows {
             let identity: (&[u8], &[u8]) = (row::get(row, "partition_key")?, row::get(row, "id")?);
             found.insert(identity, row::get::<u64>(row, "offset")?);
         }
-        let place = |message: &&'a Outgoing| {
-            let identity = (
-                message.partition.as_str().as_bytes(),
-                message.id.as_str().as_bytes(),
-            );
-            Some((identity_of(message), *found.get(&identity)?))
+        let place = |message: &'a Outgoing| {
+            let (partition, id) = (&message.partition, &message.id);
+            let offset = found.get(&(partition.as_str().as_bytes(), id.as_str().as_bytes()))?;
+            Some(((partition, id), *offset))
         };
-        Ok(batch.unique.iter().filter_map(place).collect())
+        Ok(batch.unique().filter_map(place).collect())
     }
 }
 
-/// The messages of a call, each id once.
-struct Batch<'a> {
-    topic: &'a TopicName,
-    messages: &'a [Outgoing],
-    delay: Duration,
-    unique: Vec<&'a Outgoing>,
-    counts: BTreeMap<&'a PartitionKey, u64>,
-}
-
-/// The last offset that each partition has given out, and the time.
-struct Heads {
-    last: HashMap<Vec<u8>, u64>,
-    now: u64,
-}
-
-impl Heads {
-    fn read(answer: &Answer) -> Result<Self, Fault> {
-        let mut heads = Self {
-            last: HashMap::new(),
-            now: 0,
-        };
-        for row in &answer.rows {
-            let partition: Vec<u8> = row::get(row, "partition_key")?;
-            heads.last.insert(partition, row::get(row, "last_offset")?);
-            heads.now = row::get(row, "now_ms")?;
-        }
-        Ok(heads)
-    }
-}
-
-impl<'a> Batch<'a> {
-    fn new(request: &'a PublishRequest) -> Self {
-        let mut unique = Vec::with_capacity(request.messages.len());
-        let mut counts = BTreeMap::new();
-        let mut seen = HashSet::new();
-        for message in &request.messages {
-            if seen.insert(identity_of(message)) {
-                *counts.entry(&message.partition).or_default() += 1;
-                unique.push(message);
-            }
-        }
-        Self {
-            topic: &request.topic,
-            messages: &request.messages,
-            delay: request.delay,
-            unique,
-            counts,
-        }
-    }
-
-    /// The offsets of the messages that are not known yet, in order.
-    fn number(&self, heads: &Heads, known: &Places<'a>) -> Result<Places<'a>, Fault> {
-        let mut next = HashMap::new();
-        for (partition, count) in &self.counts {
-            let last = heads.last.get(partition.as_str().as_bytes());
-            let last = last.ok_or_else(|| Fault::Unusable("a partition gave no offset".into()))?;
-            next.insert(*partition, last + 1 - count);
-        }
-        let mut places = HashMap::with_capacity(self.unique.len());
-        for message in &self.unique {
-            let identity = identity_of(message);
-            if !known.contains_key(&identity) {
-                let offset = next.entry(&message.partition).or_default();
-                places.insert(identity, *offset);
-                *offset += 1;
-            }
-        }
-        Ok(places)
-    }
-
-    /// The rows of the messages that have an offset.
-    fn rows(&self, places: &Places<'a>, now: u64) -> Result<String, Fault> {
-        let topic = Word::from(self.topic);
-        let delay = u64::try_from(clock::delay(self.delay)).unwrap_or_default();
-        let visible_after = if delay == 0 { 0 } else { now + delay };
-        let mut text = String::new();
-        for message in &self.unique {
-            let Some(offset) = places.get(&identity_of(message)) else {
-                continue;
-            };
-            let separator = if text.is_empty() { "" } else { ", " };
-            let (key, id) = (key(&message.partition), sql::id(&message.id));
-            let metadata = sql::metadata_literal(&message.metadata)?;
-            let payload = Hex(&message.payload);
-            // Writing to a string cannot fail.
-            let _ = write!(
-                text,
-                "{separator}({topic}, {key}, {offset}, {id}, {now}, {visible_after}, {metadata}, \
-                 {payload})"
-            );
-        }
-        Ok(text)
-    }
-
-    /// The heads as they are without the messages that are known.
-    fn heads_without(&self, heads: &Heads, known: &Places<'a>) -> String {
-        let topic = Word::from(self.topic);
-        joined(&self.counts, ", ", |text, (partition, _)| {
-            let key = key(partition);
-            let unused = known.keys().filter(|(of, _)| of == partition).count() as u64;
-            let last = heads.last.get(partition.as_str().as_bytes());
-            let last = last.copied().unwrap_or_default() - unused;
-            write!(text, "({topic}, '', {key}, {last}, 0)")
-        })
-    }
-
-    /// A message whose id an earlier one of the batch has is that one's duplicate.
-    fn outcomes(&self, places: &Places<'a>, known: &Places<'a>) -> Vec<Published> {
-        let mut told = HashSet::new();
-        let outcome = |message| {
-            let identity = identity_of(message);
-            let offset = known.get(&identity).or_else(|| places.get(&identity));
-            let offset = offset.copied().unwrap_or_default();
-            if told.insert(identity) && !known.contains_key(&identity) {
-                Published::Stored { offset }
-            } else {
-                Published::Duplicate { offset }
-            }
-        };
-        self.messages.iter().map(outcome).collect()
-    }
+/// Whether rows are few enough to be sent as text, which is twice as long as what they hold.
+fn is_short(rows: &[Row<'_>]) -> bool {
+    rows.iter().map(|row| 2 * row.size()).sum::<usize>() <= ONE_WRITE
 }

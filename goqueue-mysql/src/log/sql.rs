@@ -45,9 +45,9 @@ statements! {
 statements! {
     /// What goes across tables.
     Across in "sql/across":
-    ack append begin bounds commit deliveries due expired floors forget forget_removed forget_some
+    ack append back_to_mark begin bounds commit deliveries due expired floors forget forget_removed forget_some
     gate give_back given_up heads known_heads lock_letters lock_place lock_places lock_tails look
-    make_gate make_heads make_place move_cursor move_tails move_watermarks offsets_of_ids oldest
+    make_gate make_heads make_place mark move_cursor move_tails move_watermarks offsets_of_ids oldest
     open purge_open purge_places raise_heads read remove remove_some reset_place set_heads stands
     take try_gate unread
 }
@@ -186,13 +186,14 @@ pub(crate) fn group(row: &MySqlRow) -> Result<GroupName, Fault> {
 }
 
 /// Metadata as it is stored: a JSON object of texts, or nothing.
-pub(crate) fn metadata_literal(metadata: &Metadata) -> Result<String, Fault> {
+pub(crate) fn metadata_bytes(metadata: &Metadata) -> Result<Option<Vec<u8>>, Fault> {
     if metadata.is_empty() {
-        return Ok("NULL".into());
+        return Ok(None);
     }
-    let json = serde_json::to_vec(metadata)
-        .map_err(|error| Fault::Unusable(format!("metadata does not encode: {error}")))?;
-    Ok(Hex(&json).to_string())
+    let json = serde_json::to_vec(metadata);
+    let json =
+        json.map_err(|error| Fault::Unusable(format!("metadata does not encode: {error}")))?;
+    Ok(Some(json))
 }
 
 fn metadata(row: &MySqlRow) -> Result<Metadata, Fault> {

@@ -39,6 +39,32 @@ pub(crate) async fn a_duplicate_within_a_batch_is_told(h: &dyn LogHarness) {
     promise!(count == 2, "two are stored"; "{count}");
 }
 
+/// However a store cuts a long call up: what it has stored of it before it meets a duplicate is none.
+pub(crate) async fn duplicates_anywhere_in_a_long_call_are_told(h: &dyn LogHarness) {
+    const KNOWN: [usize; 3] = [0, 150, 299];
+    let b = Bench::new(h).await;
+    let known = KNOWN.map(|n| n.to_string());
+    b.publish("p", &known.each_ref().map(String::as_str)).await;
+    let all: Vec<_> = (0..300).map(|n| n.to_string()).collect();
+    let all: Vec<_> = all.iter().map(String::as_str).collect();
+    let published = b.publish("p", &all).await;
+    let mut next = KNOWN.len() as u64;
+    let told: Vec<_> = (0..all.len())
+        .map(|n| match KNOWN.iter().position(|known| *known == n) {
+            Some(place) => Duplicate {
+                offset: place as u64 + 1,
+            },
+            None => {
+                next += 1;
+                Stored { offset: next }
+            }
+        })
+        .collect();
+    promise!(published == told, "297 are stored, without a gap"; "{published:?}");
+    let count = b.stored(&topic()).await.len();
+    promise!(count == 300, "each is there once"; "{count}");
+}
+
 pub(crate) async fn ids_are_compared_within_a_partition_of_a_topic(h: &dyn LogHarness) {
     let b = Bench::new(h).await;
     b.publish("p", &["a"]).await;

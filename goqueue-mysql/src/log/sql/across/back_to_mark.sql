@@ -1,0 +1,2 @@
+-- Undoes what was done since the mark. Rows that were locked before stay so.
+ROLLBACK TO SAVEPOINT goqueue_append;
