@@ -82,11 +82,14 @@ enum What {
         #[command(flatten)]
         how: How,
     },
-    /// The log, on a private MariaDB, beside bare statements
+    /// The log, on a private server, beside bare statements
     Log {
         /// Messages per measurement
         #[arg(long, default_value_t = 40_000)]
         messages: usize,
+        /// Whose server
+        #[arg(long, value_enum, default_value = "mariadb")]
+        server: Maker,
         /// Parts to measure; all, if none is named
         #[arg(long, value_delimiter = ',')]
         only: Vec<log::Part>,
@@ -161,11 +164,12 @@ async fn run(what: What) -> Result<(), Failure> {
         }
         What::Log {
             messages,
+            server,
             only,
             rounds,
         } => {
             println!("{}\n", process::machine());
-            let (server, url) = servers::database(Maker::Mariadb).await?;
+            let (server, url) = servers::database(server).await?;
             log::run(&url, messages, rounds, &only).await?;
             server.stop(false).await?;
         }
