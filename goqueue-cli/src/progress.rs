@@ -3,14 +3,13 @@
 use std::{
     io::{IsTerminal, Write, stderr},
     pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::Duration,
 };
 
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::{
+    sync::watch,
+    time::{Instant, MissedTickBehavior, interval},
+};
 
 use crate::output::human::count;
 
@@ -94,22 +93,27 @@ pub(crate) async fn follow<T>(
 /// Whether Ctrl-C (or SIGTERM) was pressed since. The first ends a long operation between two steps,
 /// the second the process.
 #[derive(Clone)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt(watch::Receiver<bool>);
 
 impl Interrupt {
     pub(crate) fn listen() -> Self {
-        let interrupt = Self(Arc::default());
-        let told = interrupt.clone();
+        let (tell, told) = watch::channel(false);
         tokio::spawn(async move {
             goqueue::shutdown_signal().await;
-            told.0.store(true, Ordering::Relaxed);
+            tell.send_replace(true);
             goqueue::shutdown_signal().await;
             std::process::exit(1);
         });
-        interrupt
+        Self(told)
     }
 
     pub(crate) fn is_on(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        *self.0.borrow()
+    }
+
+    /// Returns once it is on.
+    pub(crate) async fn pressed(&self) {
+        // The other end lives as long as the process.
+        let _ = self.0.clone().wait_for(|is_on| *is_on).await;
     }
 }
