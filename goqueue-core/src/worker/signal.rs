@@ -1,5 +1,6 @@
 use std::sync::LazyLock;
 
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 /// Fires on the second signal that [`shutdown_signal`] saw.
@@ -8,15 +9,22 @@ static SECOND: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::ne
 /// Resolves on the first Ctrl-C or, on Unix, SIGTERM. A second one makes the workers that are
 /// shutting down abort.
 ///
-/// From the first call on, these signals no longer end the process by themselves.
-pub async fn shutdown_signal() {
-    one_signal().await;
-    tracing::info!("shutting down; a second signal aborts");
-    tokio::spawn(async {
-        one_signal().await;
-        tracing::warn!("second signal: aborting");
-        SECOND.cancel();
-    });
+/// From the call on, these signals no longer end the process by themselves, and none is missed. (From
+/// the first poll on, when it is called outside a tokio runtime.)
+#[must_use = "the signal is waited for when this is awaited"]
+pub fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
+    // Whoever starts a worker with this may be told to stop before the worker polls it.
+    let signals = Handle::try_current().is_ok().then(Signals::listen);
+    async move {
+        let mut signals = signals.unwrap_or_else(Signals::listen);
+        signals.next().await;
+        tracing::info!("shutting down; a second signal aborts");
+        tokio::spawn(async move {
+            signals.next().await;
+            tracing::warn!("second signal: aborting");
+            SECOND.cancel();
+        });
+    }
 }
 
 /// Waits for the signal to abort.
@@ -25,31 +33,50 @@ pub(super) async fn second_signal() {
 }
 
 #[cfg(unix)]
-async fn one_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
+struct Signals(Vec<tokio::signal::unix::Signal>);
 
-    // Without a handler for SIGTERM there is still Ctrl-C.
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => tokio::select! {
-            _ = terminate.recv() => {}
-            () = ctrl_c() => {}
-        },
-        Err(error) => {
-            tracing::error!(%error, "cannot listen for SIGTERM");
-            ctrl_c().await;
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let kinds = [
+            ("SIGINT", SignalKind::interrupt()),
+            ("SIGTERM", SignalKind::terminate()),
+        ];
+        let heard = kinds.into_iter().filter_map(|(name, kind)| {
+            // A worker that cannot be told to stop in every way is better than one that does not
+            // start.
+            signal(kind)
+                .inspect_err(|error| tracing::error!(%error, "cannot listen for {name}"))
+                .ok()
+        });
+        Self(heard.collect())
+    }
+
+    async fn next(&mut self) {
+        if self.0.is_empty() {
+            return std::future::pending().await;
         }
+        futures_util::future::select_all(self.0.iter_mut().map(|signal| Box::pin(signal.recv())))
+            .await;
     }
 }
 
 #[cfg(not(unix))]
-async fn one_signal() {
-    ctrl_c().await;
-}
+struct Signals;
 
-async fn ctrl_c() {
-    if let Err(error) = tokio::signal::ctrl_c().await {
-        // A worker that cannot be told to stop is better than one that stops at its start.
-        tracing::error!(%error, "cannot listen for Ctrl-C");
-        std::future::pending::<()>().await;
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> Self {
+        Self
+    }
+
+    async fn next(&mut self) {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            // A worker that cannot be told to stop is better than one that stops at its start.
+            tracing::error!(%error, "cannot listen for Ctrl-C");
+            std::future::pending::<()>().await;
+        }
     }
 }
