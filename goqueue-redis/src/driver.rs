@@ -24,9 +24,10 @@ use crate::{
 
 pub(crate) const NAME: &str = "redis";
 
-/// The most jobs and bytes of one script call, so that it does not keep the server from others.
+/// The most jobs and bytes of one script call, so that it does not keep the server from others; and
+/// few enough that whoever enqueues many makes some ready while the server stores others.
 pub(crate) const BATCH: BatchLimits = BatchLimits {
-    jobs: 1_000,
+    jobs: 250,
     bytes: 4 * 1024 * 1024,
     full_call: 1,
 };

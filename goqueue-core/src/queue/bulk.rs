@@ -1,6 +1,12 @@
-use std::{fmt, future::IntoFuture, sync::Arc, time::Duration, time::SystemTime};
+use std::{
+    fmt,
+    future::IntoFuture,
+    sync::Arc,
+    time::{Duration, SystemTime},
+    vec,
+};
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join};
 
 use super::{
     Enqueued, EnqueuedJob, Queue,
@@ -10,7 +16,7 @@ use super::{
 use crate::{
     driver::{BatchLimits, NewJob},
     error::{Error, Result},
-    job::Job,
+    job::{Job, JobId},
     retry::RetryPolicy,
 };
 
@@ -42,57 +48,113 @@ impl EnqueueAll {
     }
 
     async fn run(self) -> Result<Vec<Enqueued>> {
-        let mut answers: Vec<Option<Result<Enqueued>>> = Vec::with_capacity(self.drafts.len());
-        let mut jobs = Vec::with_capacity(self.drafts.len());
-        let mut noted: Vec<(usize, EnqueuedJob)> = Vec::new();
-        for draft in self.drafts {
-            match prepare(&self.queue, draft, &self.over) {
-                Ok(prepared) => {
-                    let Prepared { job, noted: note } = prepared;
-                    noted.extend(note.map(|note| (answers.len(), note)));
-                    jobs.push((answers.len(), job));
-                    answers.push(None);
-                }
-                Err(error) => answers.push(Some(Err(error))),
-            }
-        }
-
+        let queue = self.queue;
+        let mut line = Line::new(&queue, self.drafts, self.over);
+        let mut next = line.chunk();
         let mut failed: Option<Arc<Error>> = None;
-        for chunk in split(jobs, self.queue.capabilities().batch) {
-            let (places, batch): (Vec<_>, Vec<_>) = chunk
-                .into_iter()
-                .map(|(place, job)| ((place, job.id), job))
-                .unzip();
-            if failed.is_none() {
-                let push = self.queue.driver().push(batch);
-                match self.queue.within_deadline("enqueue", push).await {
-                    Ok(outcomes) => {
-                        for ((place, id), outcome) in places.iter().zip(outcomes) {
-                            answers[*place] = Some(answer(*id, outcome));
-                        }
-                        continue;
-                    }
-                    Err(error) => failed = Some(Arc::new(error)),
-                }
-            }
+        while let Some(Chunk { places, jobs }) = next.take() {
             if let Some(error) = &failed {
-                for (place, _) in places {
-                    answers[place] = Some(Err(Error::Batch(Arc::clone(error))));
+                line.fail(places, error);
+                next = line.chunk();
+                continue;
+            }
+            let push = queue.driver().push(jobs);
+            let push = queue.within_deadline("enqueue", push);
+            // While the backend stores these, the next are made ready.
+            let (pushed, following) = join(push, async { line.chunk() }).await;
+            next = following;
+            match pushed {
+                Ok(outcomes) => {
+                    for ((place, id), outcome) in places.into_iter().zip(outcomes) {
+                        line.answers[place] = Some(answer(id, outcome));
+                    }
+                }
+                Err(error) => {
+                    let error = Arc::new(error);
+                    line.fail(places, &error);
+                    failed = Some(error);
                 }
             }
         }
 
+        let Line { answers, noted, .. } = line;
         let answers: Vec<_> = answers
             .into_iter()
-            .map(|answer| answer.unwrap_or_else(|| Err(unanswered(&self.queue))))
+            .map(|answer| answer.unwrap_or_else(|| Err(unanswered(&queue))))
             .collect();
         for (place, job) in &noted {
-            self.queue.hooks().after(Some(job), &answers[*place]);
+            queue.hooks().after(Some(job), &answers[*place]);
         }
         if answers.iter().all(Result::is_ok) {
             answers.into_iter().collect()
         } else {
             Err(Error::PartialBatch(BulkError { outcomes: answers }))
+        }
+    }
+}
+
+/// A job as the driver is handed it, and its place in the answer.
+type Ready = (usize, NewJob);
+
+/// Jobs of one call to the driver, with their places in the answer.
+#[derive(Default)]
+struct Chunk {
+    places: Vec<(usize, JobId)>,
+    jobs: Vec<NewJob>,
+}
+
+/// The jobs of an enqueueing, made ready a chunk at a time.
+struct Line<'a> {
+    queue: &'a Queue,
+    limits: BatchLimits,
+    over: Overrides,
+    drafts: vec::IntoIter<Draft>,
+    /// A job that is ready and did not fit into the chunk before.
+    left_over: Option<Ready>,
+    answers: Vec<Option<Result<Enqueued>>>,
+    /// What the hooks are shown in the end.
+    noted: Vec<(usize, EnqueuedJob)>,
+}
+
+impl<'a> Line<'a> {
+    fn new(queue: &'a Queue, drafts: Vec<Draft>, over: Overrides) -> Self {
+        Self {
+            queue,
+            limits: queue.capabilities().batch,
+            over,
+            answers: Vec::with_capacity(drafts.len()),
+            drafts: drafts.into_iter(),
+            left_over: None,
+            noted: Vec::new(),
+        }
+    }
+
+    fn chunk(&mut self) -> Option<Chunk> {
+        let mut left_over = self.left_over.take();
+        let chunk = cut(self.limits, &mut left_over, || self.prepare());
+        self.left_over = left_over;
+        chunk
+    }
+
+    /// The next job that can be stored at all. Those that cannot have their answer at once.
+    fn prepare(&mut self) -> Option<Ready> {
+        for draft in self.drafts.by_ref() {
+            let place = self.answers.len();
+            match prepare(self.queue, draft, &self.over) {
+                Ok(Prepared { job, noted }) => {
+                    self.noted.extend(noted.map(|note| (place, note)));
+                    self.answers.push(None);
+                    return Some((place, job));
+                }
+                Err(error) => self.answers.push(Some(Err(error))),
+            }
+        }
+        None
+    }
+
+    fn fail(&mut self, places: Vec<(usize, JobId)>, error: &Arc<Error>) {
+        for (place, _) in places {
+            self.answers[place] = Some(Err(Error::Batch(Arc::clone(error))));
         }
     }
 }
@@ -106,24 +168,25 @@ impl IntoFuture for EnqueueAll {
     }
 }
 
-/// Cuts in order, so that no chunk has more jobs or bytes than one call may carry.
-fn split(jobs: Vec<(usize, NewJob)>, limits: BatchLimits) -> Vec<Vec<(usize, NewJob)>> {
-    let mut chunks: Vec<Vec<_>> = Vec::new();
-    let mut bytes = 0;
-    for (place, job) in jobs {
-        let size = job.body.len();
-        match chunks.last_mut() {
-            Some(chunk) if chunk.len() < limits.jobs && bytes + size <= limits.bytes => {
-                bytes += size;
-                chunk.push((place, job));
-            }
-            _ => {
-                bytes = size;
-                chunks.push(vec![(place, job)]);
-            }
+/// The next jobs in order, no more of them and no more bytes than one call may carry, but one at
+/// least; `None` when there are none left.
+fn cut(
+    limits: BatchLimits,
+    left_over: &mut Option<Ready>,
+    mut next: impl FnMut() -> Option<Ready>,
+) -> Option<Chunk> {
+    let (mut chunk, mut bytes) = (Chunk::default(), 0);
+    while let Some((place, job)) = left_over.take().or_else(&mut next) {
+        bytes += job.body.len();
+        let fits = chunk.jobs.len() < limits.jobs && bytes <= limits.bytes;
+        if !fits && !chunk.jobs.is_empty() {
+            *left_over = Some((place, job));
+            break;
         }
+        chunk.places.push((place, job.id));
+        chunk.jobs.push(job);
     }
-    chunks
+    (!chunk.jobs.is_empty()).then_some(chunk)
 }
 
 /// A batch of which some jobs are not stored.
@@ -184,9 +247,9 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::job::{JobId, QueueName};
+    use crate::job::QueueName;
 
-    fn jobs(sizes: &[usize]) -> Vec<(usize, NewJob)> {
+    fn jobs(sizes: &[usize]) -> Vec<Ready> {
         let job = |size: usize| NewJob {
             id: JobId::new(),
             queue: QueueName::new("q").unwrap(),
@@ -198,10 +261,11 @@ mod tests {
         sizes.iter().map(|size| job(*size)).enumerate().collect()
     }
 
-    fn cut(sizes: &[usize], limits: BatchLimits) -> Vec<Vec<usize>> {
-        split(jobs(sizes), limits)
-            .into_iter()
-            .map(|chunk| chunk.into_iter().map(|(place, _)| place).collect())
+    fn pieces(sizes: &[usize], limits: BatchLimits) -> Vec<Vec<usize>> {
+        let (mut left_over, mut jobs) = (None, jobs(sizes).into_iter());
+        let chunks = std::iter::from_fn(|| cut(limits, &mut left_over, || jobs.next()));
+        chunks
+            .map(|chunk| chunk.places.iter().map(|(place, _)| *place).collect())
             .collect()
     }
 
@@ -212,9 +276,9 @@ mod tests {
             bytes: 100,
             full_call: 1,
         };
-        assert_eq!(cut(&[1, 1, 1, 1], limits), [vec![0, 1, 2], vec![3]]);
-        assert_eq!(cut(&[60, 40, 1, 99], limits), [vec![0, 1], vec![2, 3]]);
-        assert!(cut(&[], limits).is_empty());
+        assert_eq!(pieces(&[1, 1, 1, 1], limits), [vec![0, 1, 2], vec![3]]);
+        assert_eq!(pieces(&[60, 40, 1, 99], limits), [vec![0, 1], vec![2, 3]]);
+        assert!(pieces(&[], limits).is_empty());
     }
 
     #[test]
@@ -224,6 +288,6 @@ mod tests {
             bytes: 100,
             full_call: 1,
         };
-        assert_eq!(cut(&[100, 1, 100], limits), [vec![0], vec![1], vec![2]]);
+        assert_eq!(pieces(&[100, 1, 100], limits), [vec![0], vec![1], vec![2]]);
     }
 }
