@@ -158,14 +158,17 @@ pub(crate) async fn rates(redis: &Redis, amount: Amount) -> Result<Vec<Figure>, 
     ])
 }
 
-/// From enqueue to handler on an idle worker of the same process, each beside a bare command after
-/// the same rest: the longer a processor rests, the longer it takes to get up, for every step.
+/// From enqueue to handler on an idle worker, within one driver and across two of them, which know as
+/// little of each other as two processes do; each beside a bare command after the same rest: the
+/// longer a processor rests, the longer it takes to get up, for every step.
 pub(crate) async fn latency(redis: &Redis, amount: Amount) -> Result<Vec<Figure>, Failure> {
     let samples = 200 * amount.rounds;
     let queue = redis.queue();
+    let other = Queue::connect_url(redis.url()).await?;
     let mut figures = Vec::new();
     for rest in [REST, SHORT_REST] {
         let ours = measures::latencies(queue, queue, samples, amount.payload, rest).await?;
+        let across = measures::latencies(&other, queue, samples, amount.payload, rest).await?;
         let ping = redis.bare.pings(samples, rest).await?;
         let after = format!("redis: idle latency after a rest of {rest:?}");
         let ping = Figure::plain(
@@ -174,6 +177,12 @@ pub(crate) async fn latency(redis: &Redis, amount: Amount) -> Result<Vec<Figure>
             percentile(&ping, 0.5),
         );
         report::print(&ping);
+        let across = Figure::plain(
+            format!("{after}, across processes, p50"),
+            "ms",
+            percentile(&across, 0.5),
+        );
+        report::print(&across);
         figures.extend([
             Figure::held(
                 format!("{after}, p50"),
@@ -187,6 +196,7 @@ pub(crate) async fn latency(redis: &Redis, amount: Amount) -> Result<Vec<Figure>
                 percentile(&ours, 0.99),
                 Bar::AtMost(1.5),
             ),
+            across,
             ping,
         ]);
     }
