@@ -25,7 +25,6 @@ mod clock;
 mod config;
 mod connection;
 mod dead_letters;
-mod diagnose;
 mod driver;
 mod error;
 mod held;
@@ -46,7 +45,6 @@ mod wait;
 
 pub use config::{SCHEMES, SqsConfig, check, connect};
 pub use dead_letters::SqsDeadLetters;
-pub use diagnose::diagnose;
 pub use driver::{FIFO, STANDARD, SqsDriver};
 pub use limits::{MAX_ATTRIBUTES, MAX_BATCH, MAX_MESSAGE, RESERVED};
 pub use queues::RedrivePolicy;

@@ -41,11 +41,6 @@ impl Names {
         self.name(queue, DEAD)
     }
 
-    /// Whether a queue of ours with this name is for dead letters.
-    pub(crate) fn is_dead(name: &str) -> bool {
-        name.strip_suffix(FIFO).unwrap_or(name).ends_with(DEAD)
-    }
-
     fn name(&self, queue: &QueueName, kind: &str) -> Result<String> {
         let text = queue.as_str();
         let refuse = |allowed| {
@@ -137,14 +132,6 @@ mod tests {
             names("shop-", true).jobs(&queue).unwrap(),
             "shop-mail_-out.fifo"
         );
-        for (name, is_dead) in [
-            ("mail-dead", true),
-            ("mail-dead.fifo", true),
-            ("mail.fifo", false),
-            ("deadline", false),
-        ] {
-            assert_eq!(Names::is_dead(name), is_dead, "{name}");
-        }
         assert_eq!(names("", false).queue_of("mail.fifo"), None);
         assert_eq!(names("", true).queue_of("mail"), None);
         assert_eq!(names("shop-", false).queue_of("mail"), None);

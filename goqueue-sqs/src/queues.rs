@@ -14,11 +14,9 @@ use goqueue_core::{QueueName, Result};
 use tokio::time::Instant;
 
 use crate::{
-    config::Settings,
     driver::Inner,
     error::{Fault, Meaning, Operation},
     limits::{MAX_MESSAGE, MAX_WAIT, RETENTION},
-    names::Names,
     poll::Polls,
 };
 
@@ -183,9 +181,27 @@ impl Inner {
     }
 
     async fn create(&self, on_sqs: &str, operation: Operation) -> Result<String, Fault> {
-        let mut call = self.client.create_queue().queue_name(on_sqs);
-        for (attribute, value) in attributes_of_new(&self.settings, on_sqs) {
-            call = call.attributes(attribute, value);
+        let is_dead = on_sqs.ends_with("-dead") || on_sqs.ends_with("-dead.fifo");
+        let kept = if is_dead {
+            self.settings.dead_retention
+        } else {
+            *RETENTION.end()
+        };
+        let mut call = self
+            .client
+            .create_queue()
+            .queue_name(on_sqs)
+            .attributes(
+                Attribute::MessageRetentionPeriod,
+                kept.as_secs().to_string(),
+            )
+            .attributes(Attribute::MaximumMessageSize, MAX_MESSAGE.to_string())
+            .attributes(
+                Attribute::ReceiveMessageWaitTimeSeconds,
+                MAX_WAIT.as_secs().to_string(),
+            );
+        if self.settings.names.is_fifo {
+            call = call.attributes(Attribute::FifoQueue, "true");
         }
         match call.send().await {
             Ok(answer) => {
@@ -270,32 +286,8 @@ impl Inner {
     }
 }
 
-/// How a queue that goqueue makes is set up.
-pub(crate) fn attributes_of_new(settings: &Settings, on_sqs: &str) -> Vec<(Attribute, String)> {
-    let kept = if Names::is_dead(on_sqs) {
-        settings.dead_retention
-    } else {
-        *RETENTION.end()
-    };
-    let mut attributes = vec![
-        (
-            Attribute::MessageRetentionPeriod,
-            kept.as_secs().to_string(),
-        ),
-        (Attribute::MaximumMessageSize, MAX_MESSAGE.to_string()),
-        (
-            Attribute::ReceiveMessageWaitTimeSeconds,
-            MAX_WAIT.as_secs().to_string(),
-        ),
-    ];
-    if settings.names.is_fifo {
-        attributes.push((Attribute::FifoQueue, "true".into()));
-    }
-    attributes
-}
-
 impl RedrivePolicy {
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    fn read(text: &str) -> Option<Self> {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Raw {

@@ -25,8 +25,8 @@ struct State {
     seen: AtomicUsize,
     /// One in so many answers goes wrong; zero for none.
     break_one_in: AtomicUsize,
-    /// What is answered instead of passing calls on, by action.
-    instead: Mutex<BTreeMap<&'static str, Instead>>,
+    /// What is answered instead of passing a call on.
+    instead: Mutex<Option<Instead>>,
     /// Whether connections are closed without an answer.
     is_cut: AtomicBool,
 }
@@ -84,8 +84,7 @@ impl Proxy {
     }
 
     pub fn answer(&self, instead: Instead) {
-        let mut answers = self.state.instead.lock().unwrap();
-        answers.insert(instead.action, instead);
+        *self.state.instead.lock().unwrap() = Some(instead);
     }
 
     pub fn cut(&self, is_cut: bool) {
@@ -137,7 +136,10 @@ async fn pass(mut client: TcpStream, target: &str, state: &State) -> std::io::Re
 
 fn own_answer(state: &State, action: &str) -> Option<Instead> {
     let mut instead = state.instead.lock().unwrap();
-    let wanted = instead.get_mut(action).filter(|wanted| wanted.times > 0)?;
+    let wanted = instead.as_mut()?;
+    if wanted.action != action || wanted.times == 0 {
+        return None;
+    }
     wanted.times -= 1;
     Some(wanted.clone())
 }
