@@ -194,6 +194,10 @@ impl From<Fault> for Error {
     }
 }
 
+/// What the service begins to repeat the request with, session token included, when a signature is
+/// wrong.
+const REPEATS_REQUEST: &str = "The Canonical String for this request";
+
 /// The error and its causes, each once. The `Debug` form would show the request.
 fn told(error: &dyn StdError, code: Option<&str>) -> String {
     let mut text = code.map(|code| format!("{code}: ")).unwrap_or_default();
@@ -201,6 +205,7 @@ fn told(error: &dyn StdError, code: Option<&str>) -> String {
     let mut last = String::new();
     while let Some(error) = cause {
         let said = error.to_string();
+        let said = without_request(&said).to_owned();
         if said != last && !said.is_empty() {
             let between = if last.is_empty() { "" } else { ": " };
             let _ = write!(text, "{between}{said}");
@@ -211,9 +216,22 @@ fn told(error: &dyn StdError, code: Option<&str>) -> String {
     text
 }
 
+fn without_request(said: &str) -> &str {
+    let end = said.find(REPEATS_REQUEST).unwrap_or(said.len());
+    said[..end].trim_end()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_that_the_service_repeats_is_not_shown() {
+        let said = "The signature does not match.\n\nThe Canonical String for this request should \
+                    have been\n'POST\n/\nx-amz-security-token:hunter2'";
+        assert_eq!(without_request(said), "The signature does not match.");
+        assert_eq!(without_request("short"), "short");
+    }
 
     fn entry(code: &str, message: &str, is_senders: bool) -> Fault {
         let entry = BatchResultErrorEntry::builder()
