@@ -25,7 +25,8 @@ impl ServerClock {
     }
 }
 
-fn own() -> u64 {
+/// This machine's own clock, in milliseconds since the Unix epoch.
+pub(crate) fn own() -> u64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

@@ -153,6 +153,11 @@ impl Fault {
     pub(crate) fn is_transient(&self) -> bool {
         matches!(self.meaning, Meaning::Refused | Meaning::Unknown)
     }
+
+    /// What was said, beginning with the service's code where it gave one.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 fn of_answer(code: &str, message: &str, status: u16) -> Meaning {

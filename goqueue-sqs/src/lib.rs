@@ -25,6 +25,7 @@ mod clock;
 mod config;
 mod connection;
 mod dead_letters;
+mod diagnose;
 mod driver;
 mod error;
 mod held;
@@ -45,6 +46,7 @@ mod wait;
 
 pub use config::{SCHEMES, SqsConfig, check, connect};
 pub use dead_letters::SqsDeadLetters;
+pub use diagnose::diagnose;
 pub use driver::{FIFO, STANDARD, SqsDriver};
 pub use limits::{MAX_ATTRIBUTES, MAX_BATCH, MAX_MESSAGE, RESERVED};
 pub use queues::RedrivePolicy;

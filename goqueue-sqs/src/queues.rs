@@ -14,6 +14,7 @@ use goqueue_core::{QueueName, Result};
 use tokio::time::Instant;
 
 use crate::{
+    config::Settings,
     driver::Inner,
     error::{Fault, Meaning, Operation},
     limits::{MAX_MESSAGE, MAX_WAIT, RETENTION},
@@ -182,27 +183,12 @@ impl Inner {
 
     async fn create(&self, on_sqs: &str, operation: Operation) -> Result<String, Fault> {
         let is_dead = on_sqs.ends_with("-dead") || on_sqs.ends_with("-dead.fifo");
-        let kept = if is_dead {
-            self.settings.dead_retention
-        } else {
-            *RETENTION.end()
-        };
-        let mut call = self
+        let attributes = attributes_of_new(&self.settings, is_dead);
+        let call = self
             .client
             .create_queue()
             .queue_name(on_sqs)
-            .attributes(
-                Attribute::MessageRetentionPeriod,
-                kept.as_secs().to_string(),
-            )
-            .attributes(Attribute::MaximumMessageSize, MAX_MESSAGE.to_string())
-            .attributes(
-                Attribute::ReceiveMessageWaitTimeSeconds,
-                MAX_WAIT.as_secs().to_string(),
-            );
-        if self.settings.names.is_fifo {
-            call = call.attributes(Attribute::FifoQueue, "true");
-        }
+            .set_attributes(Some(attributes.into_iter().collect()));
         match call.send().await {
             Ok(answer) => {
                 tracing::info!(queue = on_sqs, "queue created");
@@ -286,8 +272,32 @@ impl Inner {
     }
 }
 
+/// What a queue is made with, for jobs or for dead letters.
+pub(crate) fn attributes_of_new(settings: &Settings, is_dead: bool) -> Vec<(Attribute, String)> {
+    let kept = if is_dead {
+        settings.dead_retention
+    } else {
+        *RETENTION.end()
+    };
+    let mut attributes = vec![
+        (
+            Attribute::MessageRetentionPeriod,
+            kept.as_secs().to_string(),
+        ),
+        (Attribute::MaximumMessageSize, MAX_MESSAGE.to_string()),
+        (
+            Attribute::ReceiveMessageWaitTimeSeconds,
+            MAX_WAIT.as_secs().to_string(),
+        ),
+    ];
+    if settings.names.is_fifo {
+        attributes.push((Attribute::FifoQueue, "true".into()));
+    }
+    attributes
+}
+
 impl RedrivePolicy {
-    fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         #[derive(serde::Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Raw {

@@ -30,6 +30,7 @@ inventory::submit! {
 inventory::submit! {
     goqueue_core::driver::DriverEntry::new(goqueue_sqs::SCHEMES, goqueue_sqs::connect)
         .with_check(goqueue_sqs::check)
+        .with_diagnose(goqueue_sqs::diagnose)
 }
 
 #[cfg(feature = "mysql")]
