@@ -17,11 +17,7 @@ use goqueue_core::{
 use goqueue_sqs::SqsDriver;
 use serde::{Deserialize, Serialize};
 use support::*;
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpListener,
-    time::timeout,
-};
+use tokio::{net::TcpListener, time::timeout};
 
 const CHILD: &str = "GOQUEUE_TEST_SQS_CHILD";
 const SECRETS: [&str; 3] = ["hunter2-secret", "hunter2-session", "hunter2-external"];
@@ -43,29 +39,6 @@ fn with_keys(endpoint: &str) -> String {
         "sqs://us-east-1/?endpoint={endpoint}&access_key_id=key&secret_access_key=hunter2-secret\
          &session_token=hunter2-session"
     )
-}
-
-/// A server that answers every request alike, and hands over the heads and bodies it was sent.
-async fn answering(
-    answer: &'static str,
-    body: String,
-) -> (String, tokio::sync::mpsc::UnboundedReceiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    let (sender, requests) = tokio::sync::mpsc::unbounded_channel();
-    tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let mut request = vec![0; 64 * 1024];
-            let read = stream.read(&mut request).await.unwrap_or_default();
-            let _ = sender.send(String::from_utf8_lossy(&request[..read]).into_owned());
-            let length = body.len();
-            let reply = format!(
-                "HTTP/1.1 {answer}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}"
-            );
-            let _ = stream.write_all(reply.as_bytes()).await;
-        }
-    });
-    (endpoint, requests)
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@
     reason = "each test binary uses its part, and a test fails by panicking"
 )]
 
+mod answering;
 mod harness;
 mod proxy;
 
@@ -26,6 +27,7 @@ use goqueue_sqs::SqsDriver;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+pub use answering::answering;
 pub use harness::{Kind, Service, SqsHarness};
 pub use proxy::{Instead, Proxy};
 
