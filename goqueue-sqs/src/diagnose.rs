@@ -97,8 +97,8 @@ fn visibility(config: &Config, settings: &Settings) -> Finding {
     Finding::good(
         CHECK,
         format!(
-            "each receive sets `worker.lease` {lease:?}, whatever the queue's default; at most {most:?} \
-             in all"
+            "each receive sets `worker.lease` {lease:?}, whatever the queue's default; {} at most in all",
+            checks::span(most.as_secs())
         ),
     )
 }

@@ -13,6 +13,7 @@ use crate::{
     queues::RedrivePolicy,
 };
 
+const FIFO: &str = "fifo attributes";
 /// Findings of one kind that are shown each with its command.
 const SHOWN: usize = 10;
 
@@ -26,7 +27,7 @@ pub(super) fn all(survey: &Survey, wanted: &Wanted<'_>) -> Vec<Finding> {
         return findings;
     }
     let checks: [(&'static str, Check); 4] = [
-        ("fifo", fifo),
+        (FIFO, fifo),
         ("redrive policy", redrive),
         ("retention", retention),
         ("message size", size),
@@ -45,10 +46,10 @@ pub(super) fn all(survey: &Survey, wanted: &Wanted<'_>) -> Vec<Finding> {
 
 fn good(check: &'static str, count: usize, wanted: &Wanted<'_>) -> Option<Finding> {
     let found = match check {
-        "fifo" if wanted.settings.names.is_fifo => {
+        FIFO if wanted.settings.names.is_fifo => {
             "unique keys hold across each whole queue, and no queue delays its jobs".into()
         }
-        "fifo" => return None,
+        FIFO => return None,
         "redrive policy" => format!("none, on {count} queues"),
         "retention" => format!(
             "jobs are kept for {}, dead letters for {} or more",
@@ -100,7 +101,7 @@ fn unread(survey: &Survey) -> Option<Finding> {
 /// What only FIFO queues of jobs have. The driver gives each message an id and a group of its own, so
 /// `ContentBasedDeduplication` changes nothing.
 fn fifo(queue: Known<'_>, wanted: &Wanted<'_>) -> Option<Finding> {
-    const CHECK: &str = "fifo";
+    const CHECK: &str = FIFO;
     if !wanted.settings.names.is_fifo || queue.is_dead {
         return None;
     }
@@ -229,7 +230,7 @@ fn encryption(survey: &Survey) -> Finding {
 }
 
 /// A time as a person says it.
-fn span(seconds: u64) -> String {
+pub(super) fn span(seconds: u64) -> String {
     for (unit, name) in [(86_400, "days"), (3_600, "hours"), (60, "minutes")] {
         if seconds >= unit && seconds.is_multiple_of(unit) {
             let count = seconds / unit;

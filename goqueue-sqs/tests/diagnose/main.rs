@@ -257,7 +257,7 @@ async fn what_loses_jobs_is_found_and_its_command_mends_it() {
             mend(&url, finding).await;
         }
         if kind == Kind::Fifo {
-            let delay = about(&findings, "fifo", "delays every job by 7s");
+            let delay = about(&findings, "fifo attributes", "delays every job by 7s");
             assert_eq!(delay.status, FindingStatus::Warning);
             mend(&url, delay).await;
         }
@@ -306,7 +306,7 @@ async fn duplicates_that_are_told_only_within_a_group_are_found() {
         // Letters have no unique keys.
         set(&url, "mail-dead", &fast).await;
         let findings = diagnose(&url, "").await;
-        let scope = about(&findings, "fifo", "within a message group only");
+        let scope = about(&findings, "fifo attributes", "within a message group only");
         assert_eq!(scope.status, FindingStatus::Warning);
         mend(&url, scope).await;
         is_well(&diagnose(&url, "").await);

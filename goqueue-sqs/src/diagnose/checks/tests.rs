@@ -71,7 +71,7 @@ fn a_delay_of_the_queue_matters_where_no_message_has_its_own() {
     for (url, count) in [("sqs://r/shop-?fifo=true", 1), ("sqs://r/shop-", 0)] {
         let settings = settings(url, "");
         let findings = all(&survey(vec![queue("a", &delayed)]), &wanted(&settings));
-        let found = of(&findings, "fifo");
+        let found = of(&findings, FIFO);
         assert_eq!(found.len(), count, "{url}: {found:#?}");
     }
 }
