@@ -3,13 +3,14 @@
 use std::{
     io::{IsTerminal, Write, stderr},
     pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
-use tokio::{
-    sync::watch,
-    time::{Instant, MissedTickBehavior, interval},
-};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::output::human::count;
 
@@ -93,27 +94,22 @@ pub(crate) async fn follow<T>(
 /// Whether Ctrl-C (or SIGTERM) was pressed since. The first ends a long operation between two steps,
 /// the second the process.
 #[derive(Clone)]
-pub(crate) struct Interrupt(watch::Receiver<bool>);
+pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     pub(crate) fn listen() -> Self {
-        let (tell, told) = watch::channel(false);
+        let interrupt = Self(Arc::default());
+        let told = interrupt.clone();
         tokio::spawn(async move {
             goqueue::shutdown_signal().await;
-            tell.send_replace(true);
+            told.0.store(true, Ordering::Relaxed);
             goqueue::shutdown_signal().await;
             std::process::exit(1);
         });
-        Self(told)
+        interrupt
     }
 
     pub(crate) fn is_on(&self) -> bool {
-        *self.0.borrow()
-    }
-
-    /// Returns once it is on.
-    pub(crate) async fn pressed(&self) {
-        // The other end lives as long as the process.
-        let _ = self.0.clone().wait_for(|is_on| *is_on).await;
+        self.0.load(Ordering::Relaxed)
     }
 }

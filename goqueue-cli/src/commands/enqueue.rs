@@ -40,9 +40,7 @@ pub(super) async fn run(backend: &Backend, args: Enqueue) -> Result {
     for (name, value) in args.headers {
         enqueue = enqueue.header(name, value);
     }
-    let enqueued = enqueue.await.map_err(|error| {
-        Failure::from(error).instead("on SQS, FIFO queues have it: `sqs.fifo = true`")
-    })?;
+    let enqueued = enqueue.await?;
     if args.output.json {
         return output::json(&json::Enqueued {
             id: enqueued.id().to_string(),

@@ -24,7 +24,7 @@ async fn counts(queue: &Queue) -> (u64, u64) {
 
 /// Runs the command and sends it a signal once it has moved some letters. Answers its exit code and
 /// what it said.
-pub(super) async fn stopped(
+async fn stopped(
     place: &Place,
     queue: &Queue,
     args: &[&str],

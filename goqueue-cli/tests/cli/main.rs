@@ -5,7 +5,6 @@
     reason = "all of this is test code, the helpers as well"
 )]
 
-mod away;
 mod dead;
 mod doctor;
 mod golden;
@@ -18,7 +17,6 @@ mod program;
 mod queues;
 mod schema;
 mod secrets;
-mod sqs;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod usage;

@@ -18,23 +18,16 @@ pub(super) enum Kind {
     Redis,
     RedisCluster,
     Mysql,
-    Sqs,
-    SqsFifo,
 }
 
 impl Kind {
-    /// Those that show all they have.
     pub(super) const ALL: [Self; 3] = [Self::Redis, Self::RedisCluster, Self::Mysql];
-
-    /// Those that show a job only to whoever receives it.
-    pub(super) const SQS: [Self; 2] = [Self::Sqs, Self::SqsFifo];
 
     pub(super) fn url(self) -> String {
         let variable = match self {
             Self::Redis => "GOQUEUE_TEST_REDIS_URL",
             Self::RedisCluster => "GOQUEUE_TEST_REDIS_CLUSTER_URL",
             Self::Mysql => "GOQUEUE_TEST_MYSQL_URL",
-            Self::Sqs | Self::SqsFifo => "GOQUEUE_TEST_SQS_URL",
         };
         std::env::var(variable).unwrap_or_else(|_| {
             panic!("{variable} is not set: `cargo xtask test` starts the server and sets it")
@@ -58,21 +51,13 @@ impl Place {
     pub(super) async fn with(kind: Kind, settings: &str) -> Self {
         let id = JobId::new().as_uuid().simple().to_string();
         let (mut url, mut table, mut database) = (kind.url(), String::new(), None);
-        match kind {
-            Kind::Redis | Kind::RedisCluster => {
-                table = format!("[redis]\nprefix = \"cli-{id}\"\n");
-            }
-            Kind::Mysql => {
-                let name = format!("goqueue_cli_{id}");
-                run_sql(&url, &format!("CREATE DATABASE {name}")).await;
-                url = format!("{}/{name}", server_of(&url));
-                database = Some(name);
-            }
-            Kind::Sqs | Kind::SqsFifo => {
-                // A prefix has up to 40 characters.
-                url = url.replace("/?", &format!("/cli-{id}-?"));
-                table = format!("[sqs]\nfifo = {}\n", kind == Kind::SqsFifo);
-            }
+        if kind == Kind::Mysql {
+            let name = format!("goqueue_cli_{id}");
+            run_sql(&url, &format!("CREATE DATABASE {name}")).await;
+            url = format!("{}/{name}", server_of(&url));
+            database = Some(name);
+        } else {
+            table = format!("[redis]\nprefix = \"cli-{id}\"\n");
         }
         let toml = format!("driver = \"{url}\"\n{settings}\n{table}");
         Self {

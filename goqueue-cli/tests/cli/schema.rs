@@ -78,17 +78,6 @@ fn seen(value: &Value, path: &str, known: &Fields, into: &mut Fields) {
     }
 }
 
-/// Every field of an answer is documented, and every documented one is there.
-#[track_caller]
-pub(super) fn is_documented(command: &str, answer: &Value) {
-    let (known, mut found) = (documented(command), Fields::new());
-    seen(answer, "", &known, &mut found);
-    assert!(found.keys().eq(known.keys()), "`{command}`: {answer:#}");
-    for (field, kinds) in &found {
-        assert!(kinds.is_subset(&known[field]), "`{field}` is {kinds:?}");
-    }
-}
-
 #[track_caller]
 pub(super) fn compare(command: &str, answers: &[Value]) {
     let known = documented(command);

@@ -13,7 +13,7 @@ use nix::pty::{Winsize, openpty};
 use tokio::time::{Instant, sleep};
 
 use super::{
-    jobs::{many_die, three_die},
+    jobs::three_die,
     places::{Kind, Place},
     program::{goqueue, run},
 };
@@ -297,26 +297,6 @@ async fn a_question_is_asked_and_only_yes_is_yes() {
         let stats = place.run(&["stats", "mail", "--json"]).json();
         assert_eq!(stats["queues"][0]["dead"], left);
     }
-    place.leave().await;
-}
-
-#[tokio::test]
-async fn a_long_operation_shows_how_far_it_is_to_a_terminal_alone() {
-    let place = Place::new(Kind::Redis).await;
-    let queue = place.queue().await;
-    many_die(&queue, 12_000).await;
-    let retry = place.command(&["dead", "retry", "mail", "--all"]);
-    let mut terminal = Terminal::start(&retry);
-    assert_eq!(terminal.code().await, Some(0));
-    let written = String::from_utf8(terminal.written()).unwrap();
-    assert!(written.contains("\x1b[Kretrying: "), "{written:?}");
-    assert!(written.contains(" of 12,000"), "{written:?}");
-    let screen = terminal.shows("retried 12,000 dead letters").await;
-    assert!(!screen.contains("retrying"), "{screen}");
-
-    many_die(&queue, 12_000).await;
-    let piped = place.run(&["dead", "purge", "mail", "--yes"]);
-    assert_eq!(piped.stderr, "");
     place.leave().await;
 }
 

@@ -19,7 +19,7 @@ use crate::{
         human::{count, counted},
         json,
     },
-    progress::{Interrupt, Progress, follow},
+    progress::{Interrupt, Progress},
 };
 
 /// What is done to the letters.
@@ -168,17 +168,8 @@ impl Job<'_> {
         let all = inspect.stats(queue).await?.dead;
         let can_page = self.backend.queue().capabilities().inspect == InspectCapability::Full;
         if which.filter.is_empty() && !can_page {
-            // Where a listing is no place to go on from, the driver knows best how to do all. Stopped
-            // between two of its own steps it loses nothing either.
-            let left = async || inspect.stats(queue).await.ok().map(|stats| stats.dead);
-            let work = self.act.on(inspect, queue, Selection::All);
-            tokio::select! {
-                all_done = follow(self.act.words()[2], Some(all), work, &left) => done.done = all_done?,
-                () = interrupt.pressed() => {
-                    done.is_interrupted = true;
-                    done.done = all.saturating_sub(left().await.unwrap_or(all));
-                }
-            }
+            // Where a listing is no place to go on from, the driver knows best how to do all.
+            done.done = self.act.on(inspect, queue, Selection::All).await?;
             done.matched = done.done;
             return Ok(());
         }
