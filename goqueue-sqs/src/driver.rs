@@ -73,7 +73,7 @@ pub(crate) struct Inner {
     pub(crate) queues: Queues,
     pub(crate) clock: ServerClock,
     pub(crate) gate: Gate,
-    /// Long polls that nobody may be waiting for any more.
+    /// Long polls that nobody may be waiting for any more, and other work that is ended once begun.
     pub(crate) polls: TaskTracker,
     pub(crate) recent: Recent,
 }

@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use aws_sdk_sqs::types::QueueAttributeName as Attribute;
@@ -42,8 +42,8 @@ impl Inspect for SqsDriver {
     async fn peek(&self, _: &QueueName, _: JobState, _: PageRequest) -> Result<Page<JobInfo>> {
         Err(Error::Unsupported {
             driver: NAME,
-            capability: "a look at waiting jobs, since a look would count as a delivery; `stats` \
-                         counts them",
+            capability: "listing jobs: SQS shows a message only to who receives it, which spends an \
+                         attempt of the job; `stats` counts them",
         })
     }
 
@@ -143,7 +143,7 @@ impl Inner {
         Ok(self.counts(queue).await?.visible)
     }
 
-    async fn purge(&self, queue: &QueueName) -> Result<u64> {
+    async fn purge(self: &Arc<Self>, queue: &QueueName) -> Result<u64> {
         let on_sqs = self.settings.names.jobs(queue)?;
         let Some(jobs) = self.existing(queue, on_sqs, INSPECT).await? else {
             return Ok(0);
@@ -152,8 +152,9 @@ impl Inner {
         if counts.delayed > 0 {
             return Err(Error::Unsupported {
                 driver: NAME,
-                capability: "a purge of delayed jobs, which only `PurgeQueue` of the service \
-                             itself reaches, and which removes running jobs too",
+                capability: "purging a queue with delayed jobs, since SQS hands them out to nobody: \
+                             `PurgeQueue` of the service itself reaches them, and removes running \
+                             jobs too",
             });
         }
         // No more than there were: what is pushed meanwhile must not keep it from ending.

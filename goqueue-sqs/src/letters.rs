@@ -1,30 +1,24 @@
 //! Dead letters as they are seen and steered. SQS has no listing: to see messages is to receive
 //! them, so they are hidden from others while they are looked at, and shown again afterwards.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use aws_sdk_sqs::types::Message;
 use goqueue_core::{
     Error, JobId, QueueName, Result,
     dead_letter::DeadReason,
-    driver::{DeadLetterInfo, Page, PageRequest, Selection},
+    driver::{DeadLetterInfo, Page, PageRequest},
 };
+use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
-    attributes::{ATTEMPTS, DEDUP, DIED_AT, ERROR, Marks, REASON, job_message, text},
-    batch::Entry,
-    driver::Inner,
+    attributes::{ATTEMPTS, DIED_AT, ERROR, Marks, REASON},
+    driver::{Inner, NAME},
     error::Fault,
     held::Held,
     incoming::Incoming,
     inspect::INSPECT,
-    keys,
-    limits::{MAX_BATCH, size},
-    push::outgoing,
+    limits::MAX_BATCH,
     queues::SqsQueue,
     reserve::Ask,
 };
@@ -39,12 +33,62 @@ const LOOK_BYTES: usize = 64 * 1024 * 1024;
 /// A message in the hands of one who looks.
 pub(crate) struct Seen {
     pub(crate) held: Arc<Held>,
-    info: DeadLetterInfo,
+    pub(crate) info: DeadLetterInfo,
+}
+
+impl Seen {
+    pub(crate) fn message_id(&self) -> &str {
+        &self.held.message_id
+    }
+}
+
+/// Letters that others cannot see meanwhile. Shown again in the end, also by whoever gives up half-way.
+pub(crate) struct Hidden {
+    inner: Arc<Inner>,
+    pub(crate) letters: Vec<Seen>,
+}
+
+impl Hidden {
+    pub(crate) fn none(inner: &Arc<Inner>) -> Self {
+        Self {
+            inner: Arc::clone(inner),
+            letters: Vec::new(),
+        }
+    }
+
+    /// Goes on by itself when nobody waits for it any more.
+    pub(crate) async fn show(mut self) {
+        let (inner, letters) = (Arc::clone(&self.inner), self.take());
+        let shown = self
+            .inner
+            .polls
+            .spawn(async move { inner.show(letters).await });
+        // What is not shown is there again when its time is over.
+        let _ = shown.await;
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<Seen> {
+        std::mem::take(&mut self.letters)
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        let letters = self.take();
+        // Without a runtime they are there again when their time is over.
+        if !letters.is_empty()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let inner = Arc::clone(&self.inner);
+            let show = async move { inner.show(letters).await };
+            self.inner.polls.spawn_on(show, &runtime);
+        }
+    }
 }
 
 /// Goes through what a queue can hand out, ten at a time, each message once.
 pub(crate) struct Sweep<'a> {
-    inner: &'a Inner,
+    inner: &'a Arc<Inner>,
     queue: &'a Arc<SqsQueue>,
     expected: u64,
     seen: u64,
@@ -59,23 +103,39 @@ impl Sweep<'_> {
             messages = self.receive(Duration::from_secs(1)).await?;
         }
         self.seen += messages.len() as u64;
-        let queue = self.queue;
-        let seen = messages
-            .into_iter()
-            .filter_map(|message| self.inner.seen(queue, message));
-        Ok(seen.collect())
+        Ok(messages)
     }
 
-    async fn receive(&self, wait: Duration) -> Result<Vec<Message>, Fault> {
-        let (most, lease) = (MAX_BATCH, HOLD);
-        self.inner
-            .receive(self.queue, Ask { most, lease, wait })
-            .await
+    /// A receive that is given up is not broken off, since what it brings is hidden by then: it is
+    /// shown again.
+    async fn receive(&self, wait: Duration) -> Result<Vec<Seen>, Fault> {
+        let (inner, queue) = (Arc::clone(self.inner), Arc::clone(self.queue));
+        let (answer, received) = oneshot::channel();
+        self.inner.polls.spawn(async move {
+            let (most, lease) = (MAX_BATCH, HOLD);
+            let messages = inner.receive(&queue, Ask { most, lease, wait }).await;
+            let seen = messages.map(|messages| {
+                let messages = messages.into_iter();
+                let seen = messages.filter_map(|message| inner.seen(&queue, message));
+                let mut hidden = Hidden::none(&inner);
+                hidden.letters.extend(seen);
+                hidden
+            });
+            if let Err(Ok(unseen)) = answer.send(seen) {
+                unseen.show().await;
+            }
+        });
+        let gone = |_| Fault::caused(INSPECT, &Error::Closed { driver: NAME });
+        Ok(received.await.map_err(gone)??.take())
     }
 }
 
 impl Inner {
-    pub(crate) fn sweep<'a>(&'a self, queue: &'a Arc<SqsQueue>, expected: u64) -> Sweep<'a> {
+    pub(crate) fn sweep<'a>(
+        self: &'a Arc<Self>,
+        queue: &'a Arc<SqsQueue>,
+        expected: u64,
+    ) -> Sweep<'a> {
         Sweep {
             inner: self,
             queue,
@@ -108,20 +168,20 @@ impl Inner {
         })
     }
 
-    async fn existing_dead(&self, queue: &QueueName) -> Result<Option<Arc<SqsQueue>>> {
+    pub(crate) async fn existing_dead(&self, queue: &QueueName) -> Result<Option<Arc<SqsQueue>>> {
         self.existing(queue, self.settings.names.dead(queue)?, INSPECT)
             .await
     }
 
     /// Holds the letters of a queue until `is_enough`, and shows them again when `look` is done.
     async fn look<T>(
-        &self,
+        self: &Arc<Self>,
         dead: &Arc<SqsQueue>,
         is_enough: impl Fn(&Seen) -> bool,
         look: impl FnOnce(&[Seen]) -> T,
     ) -> Result<T> {
         let mut sweep = self.sweep(dead, self.visible(dead).await?);
-        let (mut all, mut bytes) = (Vec::new(), 0);
+        let (mut all, mut bytes) = (Hidden::none(self), 0);
         let failed = loop {
             match sweep.next().await {
                 Ok(letters) if letters.is_empty() => break None,
@@ -131,16 +191,16 @@ impl Inner {
                         .iter()
                         .map(|letter| letter.info.body.len())
                         .sum::<usize>();
-                    all.extend(letters);
-                    if has_enough || all.len() >= LOOK || bytes >= LOOK_BYTES {
+                    all.letters.extend(letters);
+                    if has_enough || all.letters.len() >= LOOK || bytes >= LOOK_BYTES {
                         break None;
                     }
                 }
                 Err(fault) => break Some(fault),
             }
         };
-        let seen = look(&all);
-        self.show(all).await;
+        let seen = look(&all.letters);
+        all.show().await;
         match failed {
             Some(fault) => Err(fault.into()),
             None => Ok(seen),
@@ -161,7 +221,7 @@ impl Inner {
     }
 
     pub(crate) async fn dead_page(
-        &self,
+        self: &Arc<Self>,
         queue: &QueueName,
         page: &PageRequest,
     ) -> Result<Page<DeadLetterInfo>> {
@@ -200,7 +260,7 @@ impl Inner {
     }
 
     pub(crate) async fn dead_letter(
-        &self,
+        self: &Arc<Self>,
         queue: &QueueName,
         id: JobId,
     ) -> Result<Option<DeadLetterInfo>> {
@@ -213,105 +273,6 @@ impl Inner {
             found.map(|letter| letter.info.clone())
         };
         self.look(&dead, is_it, find).await
-    }
-
-    pub(crate) async fn requeue_dead(&self, queue: &QueueName, which: &Selection) -> Result<u64> {
-        let Some(dead) = self.existing_dead(queue).await? else {
-            return Ok(0);
-        };
-        let jobs = self.jobs_of(queue, INSPECT).await?;
-        self.steer(&dead, which, Some(&jobs)).await
-    }
-
-    pub(crate) async fn delete_dead(&self, queue: &QueueName, which: &Selection) -> Result<u64> {
-        match self.existing_dead(queue).await? {
-            Some(dead) => self.steer(&dead, which, None).await,
-            None => Ok(0),
-        }
-    }
-
-    async fn requeue(&self, jobs: &Arc<SqsQueue>, letters: Vec<Arc<Held>>) -> Result<()> {
-        let mut messages = Vec::with_capacity(letters.len());
-        for (place, letter) in letters.into_iter().enumerate() {
-            let message = self.again(jobs, &letter, place)?;
-            messages.push((letter, message));
-        }
-        for (_, answer) in self.move_to(jobs, messages, INSPECT).await {
-            answer?;
-        }
-        Ok(())
-    }
-
-    async fn remove(&self, letters: Vec<Arc<Held>>) -> Result<()> {
-        let letters = letters.into_iter().enumerate().collect();
-        for (_, answer) in self.delete_all(letters, INSPECT).await {
-            answer?;
-        }
-        Ok(())
-    }
-
-    /// Makes letters jobs of a queue, or deletes them where there is none, ten at a time. A second
-    /// letter of a job, which a lost answer can leave behind, is deleted with the first.
-    async fn steer(
-        &self,
-        dead: &Arc<SqsQueue>,
-        which: &Selection,
-        jobs: Option<&Arc<SqsQueue>>,
-    ) -> Result<u64> {
-        let wanted: Option<HashSet<JobId>> = match which {
-            Selection::All => None,
-            Selection::Ids(ids) => Some(ids.iter().copied().collect()),
-        };
-        let expected = self.visible(dead).await?;
-        let mut sweep = self.sweep(dead, expected);
-        let (mut done, mut others) = (HashSet::new(), Vec::new());
-        let answer = loop {
-            let letters = match sweep.next().await {
-                Ok(letters) if letters.is_empty() => break Ok(()),
-                Ok(letters) => letters,
-                Err(fault) => break Err(fault.into()),
-            };
-            let (mut chosen, mut twins) = (Vec::new(), Vec::new());
-            for letter in letters {
-                match &wanted {
-                    Some(wanted) if !wanted.contains(&letter.info.id) => others.push(letter),
-                    _ if done.insert(letter.info.id) => chosen.push(letter.held),
-                    _ => twins.push(letter.held),
-                }
-            }
-            let acted = async {
-                match jobs {
-                    Some(jobs) => self.requeue(jobs, chosen).await?,
-                    None => self.remove(chosen).await?,
-                }
-                self.remove(twins).await
-            };
-            if let Err(error) = acted.await {
-                break Err(error);
-            }
-        };
-        self.show(others).await;
-        answer.map(|()| done.len() as u64)
-    }
-
-    /// The message that makes a letter a job again, with no attempt spent.
-    fn again(
-        &self,
-        jobs: &SqsQueue,
-        letter: &Held,
-        place: usize,
-    ) -> Result<Entry<crate::push::Outgoing>> {
-        let dedup = letter.dedup.as_deref().and_then(|dedup| text(DEDUP, dedup));
-        let limit = jobs.max_message;
-        let (body, attributes) =
-            job_message(letter.id, &letter.body, [dedup], &letter.foreign, limit)?;
-        let size = size(&body, &attributes);
-        let mut what = outgoing(body, attributes);
-        if self.settings.names.is_fifo {
-            what.message_group_id = letter.group.clone();
-            what.message_deduplication_id = Some(keys::copy_of(letter.id, &letter.message_id));
-        }
-        Ok(Entry { place, size, what })
     }
 }
 

@@ -42,6 +42,7 @@ mod queues;
 mod resend;
 mod reserve;
 mod settle;
+mod steer;
 mod wait;
 
 pub use config::{SCHEMES, SqsConfig, check, connect};
