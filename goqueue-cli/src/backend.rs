@@ -1,6 +1,9 @@
 //! The configuration, and the connection that it leads to.
 
-use goqueue::{Config, Queue, QueueName, driver::Inspect};
+use goqueue::{
+    Config, Queue, QueueName,
+    driver::{Inspect, InspectCapability},
+};
 
 use crate::{
     args::Global,
@@ -40,6 +43,12 @@ impl Backend {
     pub(crate) fn inspect(&self) -> Result<&dyn Inspect> {
         let inspect = self.0.inspect().map_err(Failure::from);
         inspect.map_err(|failure| failure.instead("look into the backend with its own tools"))
+    }
+
+    /// Whether a page of dead letters costs as much as the page is long, rather than as much as all of
+    /// them.
+    pub(crate) fn can_page(&self) -> bool {
+        self.0.capabilities().inspect == InspectCapability::Full
     }
 
     /// Notes on the standard error that a queue has never been used, and names the one that was

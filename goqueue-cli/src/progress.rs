@@ -3,23 +3,21 @@
 use std::{
     io::{IsTerminal, Write, stderr},
     pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::Duration,
 };
 
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::{
+    sync::watch,
+    time::{Instant, MissedTickBehavior, interval},
+};
 
 use crate::output::human::count;
 
-/// The line changes this often on a terminal, and is repeated this often elsewhere.
+/// The line changes this often.
 const REDRAW: Duration = Duration::from_millis(100);
-const REPEAT: Duration = Duration::from_secs(5);
 
-/// How far something is, on the standard error: one line that changes on a terminal, elsewhere a
-/// line every few seconds, and nothing at all for what is done sooner.
+/// How far something is, on the standard error: one line that changes and is gone in the end. Nothing
+/// for what is done at once, and nothing where no terminal shows it: there it would be noise in a log.
 pub(crate) struct Progress {
     doing: &'static str,
     is_terminal: bool,
@@ -30,33 +28,26 @@ pub(crate) struct Progress {
 impl Progress {
     /// `doing` says what: "retrying".
     pub(crate) fn new(doing: &'static str) -> Self {
-        let is_terminal = stderr().is_terminal();
-        let first = if is_terminal { REDRAW } else { REPEAT };
         Self {
             doing,
-            is_terminal,
+            is_terminal: stderr().is_terminal(),
             is_drawn: false,
-            next: Instant::now() + first,
+            next: Instant::now() + REDRAW,
         }
     }
 
     /// So many are done, of so many as far as is known.
     pub(crate) fn at(&mut self, done: u64, all: Option<u64>) {
         let now = Instant::now();
-        if now < self.next {
+        if !self.is_terminal || now < self.next {
             return;
         }
         let of = all.map_or_else(String::new, |all| format!(" of {}", count(all.max(done))));
         let line = format!("{}: {}{of}", self.doing, count(done));
+        self.is_drawn = true;
+        self.next = now + REDRAW;
         // A line that cannot be written is missed by nobody.
-        let _ = if self.is_terminal {
-            self.is_drawn = true;
-            self.next = now + REDRAW;
-            write!(stderr(), "\r\x1b[K{line}")
-        } else {
-            self.next = now + REPEAT;
-            writeln!(stderr(), "{line}")
-        };
+        let _ = write!(stderr(), "\r\x1b[K{line}");
         let _ = stderr().flush();
     }
 }
@@ -94,22 +85,30 @@ pub(crate) async fn follow<T>(
 /// Whether Ctrl-C (or SIGTERM) was pressed since. The first ends a long operation between two steps,
 /// the second the process.
 #[derive(Clone)]
-pub(crate) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt(watch::Receiver<bool>);
 
 impl Interrupt {
     pub(crate) fn listen() -> Self {
-        let interrupt = Self(Arc::default());
-        let told = interrupt.clone();
+        let (told, interrupt) = watch::channel(false);
         tokio::spawn(async move {
             goqueue::shutdown_signal().await;
-            told.0.store(true, Ordering::Relaxed);
+            told.send_replace(true);
             goqueue::shutdown_signal().await;
             std::process::exit(1);
         });
-        interrupt
+        Self(interrupt)
     }
 
     pub(crate) fn is_on(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        *self.0.borrow()
+    }
+
+    /// Waits until it is on.
+    pub(crate) async fn pressed(&self) {
+        let mut interrupt = self.0.clone();
+        if interrupt.wait_for(|is_on| *is_on).await.is_err() {
+            // Nobody listens any more, so nobody will press.
+            std::future::pending::<()>().await;
+        }
     }
 }

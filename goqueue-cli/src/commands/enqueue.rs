@@ -40,7 +40,12 @@ pub(super) async fn run(backend: &Backend, args: Enqueue) -> Result {
     for (name, value) in args.headers {
         enqueue = enqueue.header(name, value);
     }
-    let enqueued = enqueue.await?;
+    let enqueued = enqueue.await.map_err(|error| {
+        Failure::from(error).instead(
+            "leave that option out, or name a backend that has it: Redis and MySQL do, and FIFO queues \
+             of SQS have keys",
+        )
+    })?;
     if args.output.json {
         return output::json(&json::Enqueued {
             id: enqueued.id().to_string(),

@@ -16,7 +16,7 @@ fn findings(answer: &serde_json::Value) -> Vec<(String, String)> {
 
 #[tokio::test]
 async fn servers_that_are_well_have_nothing_to_mend() {
-    for kind in Kind::ALL {
+    for kind in Kind::LISTING {
         let place = Place::new(kind).await;
         if kind == Kind::Mysql {
             let before = place.run(&["doctor"]).out();
@@ -64,6 +64,7 @@ async fn servers_that_are_well_have_nothing_to_mend() {
                 "permissions",
                 "log",
             ],
+            Kind::Sqs | Kind::SqsFifo => &[],
         };
         let common = [
             "configuration",

@@ -1,8 +1,11 @@
 //! Long operations that are stopped half-way lose nothing, and can be said again.
 
-use std::{process::Stdio, time::Duration};
+use std::{collections::BTreeSet, process::Stdio, time::Duration};
 
-use goqueue::Queue;
+use goqueue::{
+    JobId, Queue,
+    driver::{QueueShare, ReserveRequest},
+};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -79,6 +82,81 @@ async fn a_retry_that_is_stopped_loses_nothing_and_goes_on() {
 
         place.run(&retry).out();
         assert_eq!(counts(&queue).await, (LETTERS, 0));
+        place.leave().await;
+    }
+}
+
+/// The ids of all jobs that are ready, taken one time each.
+async fn take_all(queue: &Queue, at_least: usize) -> Vec<JobId> {
+    let mut ids = Vec::new();
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        let request = ReserveRequest {
+            queues: vec![QueueShare {
+                queue: mail(),
+                share: 10,
+            }],
+            max: 10,
+            lease: Duration::from_secs(600),
+            wait: Duration::ZERO,
+            cancel: Default::default(),
+        };
+        let taken = queue.driver().reserve(request).await.unwrap();
+        if taken.is_empty() && ids.len() >= at_least {
+            return ids;
+        }
+        assert!(Instant::now() < patience, "{} of {at_least}", ids.len());
+        ids.extend(taken.into_iter().map(|job| job.lease.id));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_on_sqs_that_is_stopped_loses_nothing_and_goes_on() {
+    const LETTERS: u64 = 400;
+    for kind in Kind::SQS {
+        let place = Place::new(kind).await;
+        let queue = place.queue().await;
+        many_die(&queue, LETTERS as usize).await;
+        let retry = ["dead", "retry", "mail", "--all"];
+
+        // It ends between two batches: each job is in one place, and none is hidden.
+        let (code, said) = stopped(&place, &queue, &retry, Signal::SIGINT).await;
+        assert_eq!(code, Some(1), "{said}");
+        let advice = "goqueue: interrupted\n  help: the rest is where it was";
+        assert!(said.contains(advice), "{said}");
+        let (ready, dead) = counts(&queue).await;
+        assert_eq!(ready + dead, LETTERS);
+        assert!(ready > 0 && dead > 0, "{ready} ready, {dead} dead");
+        // One with a condition holds those that it looks at, and shows them again.
+        let some = ["dead", "retry", "mail", "--name", "mail.welcome"];
+        let (code, said) = stopped(&place, &queue, &some, Signal::SIGTERM).await;
+        assert_eq!(code, Some(1), "{said}");
+        let (ready, dead) = counts(&queue).await;
+        assert_eq!(ready + dead, LETTERS);
+        let listed = place
+            .run(&["dead", "list", "mail", "--limit", "1000", "--json"])
+            .json();
+        let listed = listed["dead_letters"].as_array().unwrap().len();
+        assert_eq!(listed as u64, dead, "some are hidden");
+
+        // A crash leaves the batch of that moment in both places, and hidden for a minute.
+        let (code, _) = stopped(&place, &queue, &retry, Signal::SIGKILL).await;
+        assert_eq!(code, None);
+        let (ready, dead) = counts(&queue).await;
+        assert!(
+            (LETTERS..=LETTERS + 10).contains(&(ready + dead)),
+            "{ready} + {dead}"
+        );
+        let patience = Instant::now() + Duration::from_secs(90);
+        while counts(&queue).await.1 > 0 {
+            assert!(Instant::now() < patience, "{:?}", counts(&queue).await);
+            place.run(&retry).out();
+            sleep(Duration::from_secs(1)).await;
+        }
+        let ids = take_all(&queue, LETTERS as usize).await;
+        assert!(ids.len() as u64 <= LETTERS + 10, "{}", ids.len());
+        let distinct: BTreeSet<JobId> = ids.into_iter().collect();
+        assert_eq!(distinct.len() as u64, LETTERS);
         place.leave().await;
     }
 }

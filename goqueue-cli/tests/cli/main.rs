@@ -17,6 +17,7 @@ mod program;
 mod queues;
 mod schema;
 mod secrets;
+mod sqs;
 #[cfg(target_os = "linux")]
 mod terminal;
 mod usage;

@@ -18,16 +18,28 @@ pub(super) enum Kind {
     Redis,
     RedisCluster,
     Mysql,
+    Sqs,
+    SqsFifo,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 3] = [Self::Redis, Self::RedisCluster, Self::Mysql];
+    pub(super) const ALL: [Self; 5] = [
+        Self::Redis,
+        Self::RedisCluster,
+        Self::Mysql,
+        Self::Sqs,
+        Self::SqsFifo,
+    ];
+    /// Those that list waiting jobs, and keep a unique key for as long as its job lives.
+    pub(super) const LISTING: [Self; 3] = [Self::Redis, Self::RedisCluster, Self::Mysql];
+    pub(super) const SQS: [Self; 2] = [Self::Sqs, Self::SqsFifo];
 
     pub(super) fn url(self) -> String {
         let variable = match self {
             Self::Redis => "GOQUEUE_TEST_REDIS_URL",
             Self::RedisCluster => "GOQUEUE_TEST_REDIS_CLUSTER_URL",
             Self::Mysql => "GOQUEUE_TEST_MYSQL_URL",
+            Self::Sqs | Self::SqsFifo => "GOQUEUE_TEST_SQS_URL",
         };
         std::env::var(variable).unwrap_or_else(|_| {
             panic!("{variable} is not set: `cargo xtask test` starts the server and sets it")
@@ -51,13 +63,21 @@ impl Place {
     pub(super) async fn with(kind: Kind, settings: &str) -> Self {
         let id = JobId::new().as_uuid().simple().to_string();
         let (mut url, mut table, mut database) = (kind.url(), String::new(), None);
-        if kind == Kind::Mysql {
-            let name = format!("goqueue_cli_{id}");
-            run_sql(&url, &format!("CREATE DATABASE {name}")).await;
-            url = format!("{}/{name}", server_of(&url));
-            database = Some(name);
-        } else {
-            table = format!("[redis]\nprefix = \"cli-{id}\"\n");
+        match kind {
+            Kind::Mysql => {
+                let name = format!("goqueue_cli_{id}");
+                run_sql(&url, &format!("CREATE DATABASE {name}")).await;
+                url = format!("{}/{name}", server_of(&url));
+                database = Some(name);
+            }
+            Kind::Redis | Kind::RedisCluster => {
+                table = format!("[redis]\nprefix = \"cli-{id}\"\n");
+            }
+            Kind::Sqs | Kind::SqsFifo => {
+                let (region, options) = url.split_once("/?").unwrap();
+                url = format!("{region}/cli-{id}-?{options}");
+                table = format!("[sqs]\nfifo = {}\n", kind == Kind::SqsFifo);
+            }
         }
         let toml = format!("driver = \"{url}\"\n{settings}\n{table}");
         Self {

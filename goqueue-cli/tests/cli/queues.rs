@@ -9,8 +9,8 @@ use super::{
 };
 
 #[tokio::test]
-async fn every_backend_answers_alike() {
-    for kind in Kind::ALL {
+async fn backends_that_list_jobs_answer_alike() {
+    for kind in Kind::LISTING {
         let place = Place::new(kind).await;
         golden::check("queues-empty.txt", &place.run(&["queues"]).out());
 
@@ -66,7 +66,7 @@ async fn every_backend_answers_alike() {
 
 #[tokio::test]
 async fn a_job_is_read_from_the_standard_input_and_stored_once_per_key() {
-    for kind in Kind::ALL {
+    for kind in Kind::LISTING {
         let place = Place::new(kind).await;
         let args = [
             "enqueue",
@@ -112,7 +112,7 @@ async fn a_job_is_read_from_the_standard_input_and_stored_once_per_key() {
 
 #[tokio::test]
 async fn a_long_list_goes_on_where_it_ended() {
-    for kind in Kind::ALL {
+    for kind in Kind::LISTING {
         let place = Place::new(kind).await;
         for n in 0..5 {
             place

@@ -13,7 +13,7 @@ use nix::pty::{Winsize, openpty};
 use tokio::time::{Instant, sleep};
 
 use super::{
-    jobs::three_die,
+    jobs::{many_die, three_die},
     places::{Kind, Place},
     program::{goqueue, run},
 };
@@ -298,6 +298,52 @@ async fn a_question_is_asked_and_only_yes_is_yes() {
         assert_eq!(stats["queues"][0]["dead"], left);
     }
     place.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_far_it_is_is_shown_on_a_terminal_and_nowhere_else() {
+    for (kind, count) in [
+        (Kind::Redis, 6_000),
+        (Kind::Mysql, 6_000),
+        (Kind::Sqs, 1_000),
+    ] {
+        let place = Place::new(kind).await;
+        let queue = place.queue().await;
+        many_die(&queue, count).await;
+        for (args, doing, done) in [
+            (
+                &["dead", "retry", "mail", "--all"][..],
+                "retrying",
+                "retried",
+            ),
+            (&["purge", "mail", "--yes"], "removing", "removed"),
+        ] {
+            let mut terminal = Terminal::start(&place.command(args));
+            assert_eq!(terminal.code().await, Some(0));
+            let written = String::from_utf8_lossy(&terminal.written()).into_owned();
+            let drawn: Vec<&str> = written.split("\r\u{1b}[K").collect();
+            // A purge of the others is over before the first look at how far it is.
+            if kind == Kind::Sqs || args[0] == "dead" {
+                assert!(drawn.len() > 2, "{kind:?}: {written}");
+            }
+            let lines = &drawn[1..drawn.len().max(2) - 1];
+            let of = if count == 1_000 {
+                " of 1,000"
+            } else {
+                " of 6,000"
+            };
+            for line in lines {
+                let is_it = line.starts_with(doing) && line.ends_with(of);
+                assert!(is_it, "{kind:?}: {line}");
+            }
+            let contents = terminal.screen().screen().contents();
+            assert!(contents.starts_with(done), "{kind:?}: {contents}");
+        }
+        many_die(&queue, count).await;
+        let piped = place.run(&["dead", "purge", "mail", "--yes"]);
+        assert_eq!((piped.code, piped.stderr.as_str()), (Some(0), ""));
+        place.leave().await;
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use goqueue::driver::DeadLetterInfo;
 
-use super::{STEP, page};
+use super::{page, step};
 use crate::{
     args::dead::List,
     backend::Backend,
@@ -50,10 +50,10 @@ async fn find(backend: &Backend, args: &List) -> Result<(Vec<DeadLetterInfo>, Op
         let page = page(inspect, queue, after, limit).await?;
         return Ok((page.items, page.next));
     }
-    let mut found = Vec::new();
+    let (mut found, step) = (Vec::new(), step(backend));
     loop {
         let from = after.clone();
-        let some = page(inspect, queue, from.clone(), STEP).await?;
+        let some = page(inspect, queue, from.clone(), step).await?;
         let wanted = limit - found.len();
         let matching = some.items.iter().enumerate();
         let matching: Vec<usize> = matching
@@ -66,7 +66,7 @@ async fn find(backend: &Backend, args: &List) -> Result<(Vec<DeadLetterInfo>, Op
         found.extend(kept.map(|at| some.items[at].clone()));
         if is_full {
             // Asked again for just as many, the backend says where to go on.
-            let again = last.map_or(STEP, |at| at + 1);
+            let again = last.map_or(step, |at| at + 1);
             return Ok((found, page(inspect, queue, from, again).await?.next));
         }
         match some.next {

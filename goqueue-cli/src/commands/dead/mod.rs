@@ -11,11 +11,18 @@ use goqueue::{
 
 use crate::{
     args::dead::Filter,
+    backend::Backend,
     failure::{Failure, Result},
 };
 
 /// How many letters are read and steered at a time: few enough that an interrupt is noticed soon.
 const STEP: usize = 200;
+/// The same where each page goes through all letters: as many as one page can be asked for.
+const WHOLE: usize = 10_000;
+
+fn step(backend: &Backend) -> usize {
+    if backend.can_page() { STEP } else { WHOLE }
+}
 
 impl Filter {
     fn matches(&self, letter: &DeadLetterInfo) -> bool {

@@ -2,10 +2,10 @@
 
 use goqueue::{
     JobId, QueueName,
-    driver::{Inspect, InspectCapability, Selection},
+    driver::{Inspect, Selection},
 };
 
-use super::{STEP, page};
+use super::{STEP, page, step};
 use crate::{
     args::{
         Output,
@@ -19,7 +19,7 @@ use crate::{
         human::{count, counted},
         json,
     },
-    progress::{Interrupt, Progress},
+    progress::{Interrupt, Progress, follow},
 };
 
 /// What is done to the letters.
@@ -122,6 +122,8 @@ impl Job<'_> {
             );
         }
         let mut done = Done::default();
+        // Afterwards, those that were steered are not there either.
+        let there = self.there(&which.ids).await?;
         let interrupt = Interrupt::listen();
         let result = self.carry_out(which, &interrupt, &mut done).await;
         if let Err(failure) = result {
@@ -138,18 +140,19 @@ impl Job<'_> {
             self.backend.note_unknown(self.queue).await?;
         }
         if done.done < done.matched && !done.is_interrupted {
-            self.explain(which).await;
+            self.explain(which, &there);
         }
         self.report(&done, false)
     }
 
     async fn carry_out(&self, which: &Which, interrupt: &Interrupt, done: &mut Done) -> Result {
         let (inspect, queue) = (self.backend.inspect()?, self.queue);
+        if !self.backend.can_page() {
+            return self.in_one_go(which, interrupt, done).await;
+        }
         let mut progress = Progress::new(self.act.words()[2]);
         if !which.ids.is_empty() {
-            let mut ids = which.ids.clone();
-            ids.sort_unstable();
-            ids.dedup();
+            let ids = distinct(&which.ids);
             let all = ids.len() as u64;
             for some in ids.chunks(STEP) {
                 if interrupt.is_on() {
@@ -166,13 +169,6 @@ impl Job<'_> {
             return Ok(());
         }
         let all = inspect.stats(queue).await?.dead;
-        let can_page = self.backend.queue().capabilities().inspect == InspectCapability::Full;
-        if which.filter.is_empty() && !can_page {
-            // Where a listing is no place to go on from, the driver knows best how to do all.
-            done.done = self.act.on(inspect, queue, Selection::All).await?;
-            done.matched = done.done;
-            return Ok(());
-        }
         let (mut seen, mut after) = (0, None);
         loop {
             if interrupt.is_on() {
@@ -194,15 +190,60 @@ impl Job<'_> {
         }
     }
 
+    /// Where each call goes through all letters, one call does it. Its driver goes step by step, and an
+    /// interrupt gives the call up between two of them; the counts then tell how far it came.
+    async fn in_one_go(&self, which: &Which, interrupt: &Interrupt, done: &mut Done) -> Result {
+        let (inspect, queue) = (self.backend.inspect()?, self.queue);
+        let left = async || Some(inspect.stats(queue).await.ok()?.dead);
+        let before = inspect.stats(queue).await?.dead;
+        let selection = if !which.ids.is_empty() {
+            Selection::Ids(distinct(&which.ids))
+        } else if which.filter.is_empty() {
+            Selection::All
+        } else {
+            let letters = tokio::select! {
+                letters = page(inspect, queue, None, step(self.backend)) => letters?,
+                () = interrupt.pressed() => {
+                    done.is_interrupted = true;
+                    return Ok(());
+                }
+            };
+            Selection::Ids(which.filter.matching(&letters.items))
+        };
+        done.matched = match &selection {
+            Selection::Ids(ids) if ids.is_empty() => return Ok(()),
+            Selection::Ids(ids) => ids.len() as u64,
+            Selection::All => before,
+        };
+        let is_all = matches!(selection, Selection::All);
+        let matched = done.matched;
+        let still = async || {
+            let gone = before.saturating_sub(left().await?);
+            Some(matched.saturating_sub(gone))
+        };
+        let doing = self.act.words()[2];
+        let work = self.act.on(inspect, queue, selection);
+        tokio::select! {
+            answer = follow(doing, Some(matched), work, &still) => {
+                done.done = answer?;
+                if is_all {
+                    // The count before was the backend's guess.
+                    done.matched = done.done;
+                }
+            }
+            () = interrupt.pressed() => {
+                done.is_interrupted = true;
+                done.done = matched.saturating_sub(still().await.unwrap_or(matched));
+            }
+        }
+        Ok(())
+    }
+
     /// How many letters it would be.
     async fn count(&self, which: &Which) -> Result<u64> {
         let (inspect, queue) = (self.backend.inspect()?, self.queue);
         if !which.ids.is_empty() {
-            let mut found = 0;
-            for id in &which.ids {
-                found += u64::from(inspect.dead_letter(queue, *id).await?.is_some());
-            }
-            return Ok(found);
+            return Ok(self.there(&which.ids).await?.len() as u64);
         }
         let all = inspect.stats(queue).await?.dead;
         if which.filter.is_empty() {
@@ -211,7 +252,7 @@ impl Job<'_> {
         let mut progress = Progress::new("looking");
         let (mut seen, mut matched, mut after) = (0, 0, None);
         loop {
-            let letters = page(inspect, queue, after, STEP).await?;
+            let letters = page(inspect, queue, after, step(self.backend)).await?;
             seen += letters.items.len() as u64;
             matched += which.filter.matching(&letters.items).len() as u64;
             progress.at(seen, Some(all));
@@ -222,18 +263,37 @@ impl Job<'_> {
         }
     }
 
-    /// Says why fewer letters than were named have been steered.
-    async fn explain(&self, which: &Which) {
-        let Ok(inspect) = self.backend.inspect() else {
-            return;
-        };
-        for id in &which.ids {
-            if let Ok(None) = inspect.dead_letter(self.queue, *id).await {
-                note_gone(self.queue, *id);
+    /// Those of the ids that are dead letters.
+    async fn there(&self, ids: &[JobId]) -> Result<Vec<JobId>> {
+        let (inspect, queue) = (self.backend.inspect()?, self.queue);
+        let mut there = distinct(ids);
+        if there.is_empty() {
+            return Ok(there);
+        }
+        if !self.backend.can_page() {
+            let letters = page(inspect, queue, None, step(self.backend)).await?;
+            there.retain(|id| letters.items.iter().any(|letter| letter.id == *id));
+            return Ok(there);
+        }
+        let mut found = Vec::new();
+        for id in there {
+            if inspect.dead_letter(queue, id).await?.is_some() {
+                found.push(id);
             }
         }
+        Ok(found)
+    }
+
+    /// Says why fewer letters than were named have been steered.
+    fn explain(&self, which: &Which, there: &[JobId]) {
+        let queue = self.queue;
+        let named = distinct(&which.ids);
+        let gone: Vec<_> = named.iter().filter(|id| !there.contains(id)).collect();
+        for id in &gone {
+            eprintln!("note: queue `{queue}` has no dead letter `{id}`");
+        }
         if let Act::Retry = self.act
-            && which.ids.is_empty()
+            && gone.is_empty()
         {
             eprintln!(
                 "note: a letter stays where it is while a live job has its unique key, or when \
@@ -272,6 +332,10 @@ impl Job<'_> {
     }
 }
 
-fn note_gone(queue: &QueueName, id: JobId) {
-    eprintln!("note: queue `{queue}` has no dead letter `{id}`");
+/// Ids, each once.
+fn distinct(ids: &[JobId]) -> Vec<JobId> {
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
+    ids.dedup();
+    ids
 }
