@@ -5,6 +5,7 @@
     reason = "all of this is test code, the helpers as well"
 )]
 
+mod away;
 mod dead;
 mod doctor;
 mod golden;
