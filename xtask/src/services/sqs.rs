@@ -94,7 +94,8 @@ impl Implementation {
         match self.program() {
             Ok(program) if self.name == MINISTACK.name => service
                 .also(SERVER, &program.display().to_string())
-                .needed_by("goqueue-chaos"),
+                .needed_by("goqueue-chaos")
+                .needed_by("goqueue-cli"),
             _ => service,
         }
     }
