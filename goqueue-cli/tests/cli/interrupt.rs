@@ -110,55 +110,63 @@ async fn take_all(queue: &Queue, at_least: usize) -> Vec<JobId> {
     }
 }
 
+// Apart, since each waits for a minute.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_on_sqs_that_is_stopped_loses_nothing_and_goes_on() {
+    retry_on_sqs(Kind::Sqs).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retry_on_fifo_queues_that_is_stopped_loses_nothing_and_goes_on() {
+    retry_on_sqs(Kind::SqsFifo).await;
+}
+
+async fn retry_on_sqs(kind: Kind) {
     const LETTERS: u64 = 400;
-    for kind in Kind::SQS {
-        let place = Place::new(kind).await;
-        let queue = place.queue().await;
-        many_die(&queue, LETTERS as usize).await;
-        let retry = ["dead", "retry", "mail", "--all"];
+    let place = Place::new(kind).await;
+    let queue = place.queue().await;
+    many_die(&queue, LETTERS as usize).await;
+    let retry = ["dead", "retry", "mail", "--all"];
 
-        // It ends between two batches: each job is in one place, and none is hidden.
-        let (code, said) = stopped(&place, &queue, &retry, Signal::SIGINT).await;
-        assert_eq!(code, Some(1), "{said}");
-        let advice = "goqueue: interrupted\n  help: the rest is where it was";
-        assert!(said.contains(advice), "{said}");
-        let (ready, dead) = counts(&queue).await;
-        assert_eq!(ready + dead, LETTERS);
-        assert!(ready > 0 && dead > 0, "{ready} ready, {dead} dead");
-        // One with a condition holds those that it looks at, and shows them again.
-        let some = ["dead", "retry", "mail", "--name", "mail.welcome"];
-        let (code, said) = stopped(&place, &queue, &some, Signal::SIGTERM).await;
-        assert_eq!(code, Some(1), "{said}");
-        let (ready, dead) = counts(&queue).await;
-        assert_eq!(ready + dead, LETTERS);
-        let listed = place
-            .run(&["dead", "list", "mail", "--limit", "1000", "--json"])
-            .json();
-        let listed = listed["dead_letters"].as_array().unwrap().len();
-        assert_eq!(listed as u64, dead, "some are hidden");
+    // It ends between two batches: each job is in one place, and none is hidden.
+    let (code, said) = stopped(&place, &queue, &retry, Signal::SIGINT).await;
+    assert_eq!(code, Some(1), "{said}");
+    let advice = "goqueue: interrupted\n  help: the rest is where it was";
+    assert!(said.contains(advice), "{said}");
+    let (ready, dead) = counts(&queue).await;
+    assert_eq!(ready + dead, LETTERS);
+    assert!(ready > 0 && dead > 0, "{ready} ready, {dead} dead");
+    // One with a condition holds those that it looks at, and shows them again.
+    let some = ["dead", "retry", "mail", "--name", "mail.welcome"];
+    let (code, said) = stopped(&place, &queue, &some, Signal::SIGTERM).await;
+    assert_eq!(code, Some(1), "{said}");
+    let (ready, dead) = counts(&queue).await;
+    assert_eq!(ready + dead, LETTERS);
+    let listed = place
+        .run(&["dead", "list", "mail", "--limit", "1000", "--json"])
+        .json();
+    let listed = listed["dead_letters"].as_array().unwrap().len();
+    assert_eq!(listed as u64, dead, "some are hidden");
 
-        // A crash leaves the batch of that moment in both places, and hidden for a minute.
-        let (code, _) = stopped(&place, &queue, &retry, Signal::SIGKILL).await;
-        assert_eq!(code, None);
-        let (ready, dead) = counts(&queue).await;
-        assert!(
-            (LETTERS..=LETTERS + 10).contains(&(ready + dead)),
-            "{ready} + {dead}"
-        );
-        let patience = Instant::now() + Duration::from_secs(90);
-        while counts(&queue).await.1 > 0 {
-            assert!(Instant::now() < patience, "{:?}", counts(&queue).await);
-            place.run(&retry).out();
-            sleep(Duration::from_secs(1)).await;
-        }
-        let ids = take_all(&queue, LETTERS as usize).await;
-        assert!(ids.len() as u64 <= LETTERS + 10, "{}", ids.len());
-        let distinct: BTreeSet<JobId> = ids.into_iter().collect();
-        assert_eq!(distinct.len() as u64, LETTERS);
-        place.leave().await;
+    // A crash leaves the batch of that moment in both places, and hidden for a minute.
+    let (code, _) = stopped(&place, &queue, &retry, Signal::SIGKILL).await;
+    assert_eq!(code, None);
+    let (ready, dead) = counts(&queue).await;
+    assert!(
+        (LETTERS..=LETTERS + 10).contains(&(ready + dead)),
+        "{ready} + {dead}"
+    );
+    let patience = Instant::now() + Duration::from_secs(90);
+    while counts(&queue).await.1 > 0 {
+        assert!(Instant::now() < patience, "{:?}", counts(&queue).await);
+        place.run(&retry).out();
+        sleep(Duration::from_secs(1)).await;
     }
+    let ids = take_all(&queue, LETTERS as usize).await;
+    assert!(ids.len() as u64 <= LETTERS + 10, "{}", ids.len());
+    let distinct: BTreeSet<JobId> = ids.into_iter().collect();
+    assert_eq!(distinct.len() as u64, LETTERS);
+    place.leave().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
