@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::{join_all, join3};
+use futures_util::future::{join, join_all};
 use goqueue_core::{
     Error, JobId, QueueName, Result,
     driver::{NewJob, PushOutcome},
@@ -133,17 +133,9 @@ impl Inner {
         } else {
             (&PUSH_KEYED, &all_keys[..])
         };
-        // Polled in this order: those of this process who wait for a job are rung for once the call is
-        // on the line, so that their look goes to the server right behind it.
-        let ring = async {
-            if jobs.iter().any(|job| job.delay.is_zero()) {
-                self.wakeups.ring(&keys.channel);
-            }
-        };
-        let (registered, pushed, ()) = join3(
+        let (registered, pushed) = join(
             self.registry.add(&self.connection, queue, Operation::Push),
             self.connection.run(verb, used, &args),
-            ring,
         )
         .await;
         if let Err(failed) = registered {

@@ -44,13 +44,10 @@ impl Bell {
     }
 }
 
-/// By channel.
-type Bells = Mutex<HashMap<String, Arc<Bell>>>;
-
 /// The bells of all queues that somebody has waited for.
 #[derive(Debug)]
 pub(crate) struct Wakeups {
-    bells: Arc<Bells>,
+    bells: Arc<Mutex<HashMap<String, Arc<Bell>>>>,
     new: mpsc::UnboundedSender<String>,
     task: JoinHandle<()>,
 }
@@ -87,11 +84,6 @@ impl Wakeups {
         bell
     }
 
-    /// Rings for those of this process who wait. They need not hear it from the server.
-    pub(crate) fn ring(&self, channel: &str) {
-        with_bell(&self.bells, channel, |bell| bell.rings.notify_waiters());
-    }
-
     /// Hears nothing more.
     pub(crate) fn stop(&self) {
         self.task.abort();
@@ -104,15 +96,8 @@ impl Drop for Wakeups {
     }
 }
 
-fn with_bell(bells: &Bells, channel: &str, act: impl FnOnce(&Bell)) {
-    let bells = bells.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(bell) = bells.get(channel) {
-        act(bell);
-    }
-}
-
 struct Listener {
-    bells: Arc<Bells>,
+    bells: Arc<Mutex<HashMap<String, Arc<Bell>>>>,
     clients: Vec<Client>,
     next: AtomicUsize,
     patience: Duration,
@@ -160,7 +145,7 @@ impl Listener {
         };
         let (sink, stream, channels) = self.in_time(connect).await?;
         for channel in channels {
-            with_bell(&self.bells, &channel, |bell| bell.set_heard(true));
+            self.with_bell(&channel, |bell| bell.set_heard(true));
         }
         Ok((sink, stream))
     }
@@ -182,12 +167,11 @@ impl Listener {
                     if let Err(error) = self.in_time(sink.subscribe(&channel)).await {
                         return Some(error);
                     }
-                    with_bell(&self.bells, &channel, |bell| bell.set_heard(true));
+                    self.with_bell(&channel, |bell| bell.set_heard(true));
                 }
                 message = stream.next() => match message {
                     Some(message) => {
-                        let channel = message.get_channel_name();
-                        with_bell(&self.bells, channel, |bell| bell.rings.notify_waiters());
+                        self.with_bell(message.get_channel_name(), |b| b.rings.notify_waiters());
                     }
                     None => return Some("the connection was closed".into()),
                 },
@@ -214,6 +198,13 @@ impl Listener {
             .keys()
             .cloned()
             .collect()
+    }
+
+    fn with_bell(&self, channel: &str, act: impl FnOnce(&Bell)) {
+        let bells = self.bells.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bell) = bells.get(channel) {
+            act(bell);
+        }
     }
 
     fn each_bell(&self, act: impl Fn(&Bell)) {
