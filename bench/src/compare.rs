@@ -89,7 +89,7 @@ fn table(results: &Results) -> String {
         ..
     } = results;
     let mut text = format!(
-        "Made by `{command}` on {date}: {machine}; load average {load_at_start:.1} at the start, \
+        "# The figures of one run\n\nMade by `{command}` on {date}: {machine}; load average {load_at_start:.1} at the start, \
          {load_at_end:.1} at the end.\n\n\
          | | figure | of the limit | beside peers | client CPU s per 100,000 | bars |\n\
          | --- | --- | --- | --- | --- | --- |\n"
@@ -118,7 +118,7 @@ fn table(results: &Results) -> String {
         );
     }
     for plot in &results.plots {
-        text += &format!("\n![{}](benchmarks/{}.svg)\n", plot.title, plot.file);
+        text += &format!("\n![{}]({}.svg)\n", plot.title, plot.file);
     }
     text
 }
