@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use aws_sdk_sqs::types::QueueAttributeName as Attribute;
+use aws_sdk_sqs::{Client, types::QueueAttributeName as Attribute};
 use goqueue_core::{QueueName, Result};
 use tokio::time::Instant;
 
@@ -144,7 +144,7 @@ impl Inner {
         if let Some(known) = self.queues.known(&on_sqs) {
             return Ok(known);
         }
-        let url = match self.url_of(&on_sqs, operation).await {
+        let url = match url_of(&self.client, &on_sqs, operation).await {
             Err(fault) if fault.meaning == Meaning::NoQueue && create => {
                 self.create(&on_sqs, operation).await?
             }
@@ -175,12 +175,6 @@ impl Inner {
         Fault::new(Meaning::NoQueue, operation, text)
     }
 
-    async fn url_of(&self, on_sqs: &str, operation: Operation) -> Result<String, Fault> {
-        let answer = self.client.get_queue_url().queue_name(on_sqs).send().await;
-        let answer = answer.map_err(|error| Fault::of(operation, &error))?;
-        answer.queue_url.ok_or_else(|| no_url(operation))
-    }
-
     async fn create(&self, on_sqs: &str, operation: Operation) -> Result<String, Fault> {
         let is_dead = on_sqs.ends_with("-dead") || on_sqs.ends_with("-dead.fifo");
         let attributes = attributes_of_new(&self.settings, is_dead);
@@ -200,7 +194,7 @@ impl Inner {
                     .as_service_error()
                     .is_some_and(|e| e.is_queue_name_exists()) =>
             {
-                self.url_of(on_sqs, operation).await
+                url_of(&self.client, on_sqs, operation).await
             }
             Err(error) => Err(Fault::of(operation, &error)),
         }
@@ -270,6 +264,17 @@ impl Inner {
     pub(crate) async fn redrive_policy(&self, queue: &QueueName) -> Result<Option<RedrivePolicy>> {
         Ok(self.jobs_of(queue, "inspect").await?.redrive_policy.clone())
     }
+}
+
+/// The URL of a queue by its name on SQS.
+pub(crate) async fn url_of(
+    client: &Client,
+    on_sqs: &str,
+    operation: Operation,
+) -> Result<String, Fault> {
+    let answer = client.get_queue_url().queue_name(on_sqs).send().await;
+    let answer = answer.map_err(|error| Fault::of(operation, &error))?;
+    answer.queue_url.ok_or_else(|| no_url(operation))
 }
 
 /// What a queue is made with, for jobs or for dead letters.

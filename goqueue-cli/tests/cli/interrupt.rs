@@ -54,6 +54,20 @@ async fn stopped(
     )
 }
 
+/// Stops a retry with Ctrl-C: it says so, and each job is in one place.
+async fn stopped_half_way(place: &Place, queue: &Queue, retry: &[&str], letters: u64) {
+    let (code, said) = stopped(place, queue, retry, Signal::SIGINT).await;
+    assert_eq!(code, Some(1), "{said}");
+    let advice = "goqueue: interrupted\n  help: the rest is where it was";
+    assert!(said.contains(advice), "{said}");
+    let (ready, dead) = counts(queue).await;
+    assert_eq!(ready + dead, letters);
+    assert!(
+        ready > 0 && dead > 0,
+        "{ready} ready, {dead} dead: not half-way"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_that_is_stopped_loses_nothing_and_goes_on() {
     for kind in [Kind::Redis, Kind::Mysql] {
@@ -62,18 +76,7 @@ async fn a_retry_that_is_stopped_loses_nothing_and_goes_on() {
         many_die(&queue, LETTERS as usize).await;
         let retry = ["dead", "retry", "mail", "--all"];
 
-        let (code, said) = stopped(&place, &queue, &retry, Signal::SIGINT).await;
-        assert_eq!(code, Some(1), "{said}");
-        assert!(
-            said.contains("goqueue: interrupted\n  help: the rest is where it was"),
-            "{said}"
-        );
-        let (ready, dead) = counts(&queue).await;
-        assert_eq!(ready + dead, LETTERS);
-        assert!(
-            ready > 0 && dead > 0,
-            "{ready} ready, {dead} dead: not half-way"
-        );
+        stopped_half_way(&place, &queue, &retry, LETTERS).await;
 
         let (code, _) = stopped(&place, &queue, &retry, Signal::SIGKILL).await;
         assert_eq!(code, None);
@@ -129,13 +132,7 @@ async fn retry_on_sqs(kind: Kind) {
     let retry = ["dead", "retry", "mail", "--all"];
 
     // It ends between two batches: each job is in one place, and none is hidden.
-    let (code, said) = stopped(&place, &queue, &retry, Signal::SIGINT).await;
-    assert_eq!(code, Some(1), "{said}");
-    let advice = "goqueue: interrupted\n  help: the rest is where it was";
-    assert!(said.contains(advice), "{said}");
-    let (ready, dead) = counts(&queue).await;
-    assert_eq!(ready + dead, LETTERS);
-    assert!(ready > 0 && dead > 0, "{ready} ready, {dead} dead");
+    stopped_half_way(&place, &queue, &retry, LETTERS).await;
     // One with a condition holds those that it looks at, and shows them again.
     let some = ["dead", "retry", "mail", "--name", "mail.welcome"];
     let (code, said) = stopped(&place, &queue, &some, Signal::SIGTERM).await;

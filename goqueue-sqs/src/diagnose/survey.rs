@@ -9,6 +9,7 @@ use goqueue_core::QueueName;
 use crate::{
     error::{Fault, Meaning},
     names::Names,
+    queues::url_of,
 };
 
 /// The most queues of goqueue that are looked at.
@@ -237,7 +238,7 @@ async fn spot(
 ) -> Spot {
     let url = match listed.get(&on_sqs) {
         Some(url) => Ok(url.clone()),
-        None => url_of(client, &on_sqs).await,
+        None => url_of(client, &on_sqs, LOOK).await,
     };
     let what = match url {
         Ok(url) => match attributes(client, &url).await {
@@ -252,13 +253,6 @@ async fn spot(
         is_dead,
         what,
     }
-}
-
-async fn url_of(client: &Client, on_sqs: &str) -> Result<String, Fault> {
-    let answer = client.get_queue_url().queue_name(on_sqs).send().await;
-    let answer = answer.map_err(|error| Fault::of(LOOK, &error))?;
-    let without = || Fault::new(Meaning::Permanent, LOOK, "the answer has no URL");
-    answer.queue_url.ok_or_else(without)
 }
 
 async fn attributes(client: &Client, url: &str) -> Result<HashMap<Attribute, String>, Fault> {
