@@ -46,6 +46,9 @@ mod guides {
     #[doc = include_str!("../../docs/src/benchmarks.md")]
     mod benchmarks {}
 
+    #[doc = include_str!("../../docs/src/benchmarks/table.md")]
+    mod figures_of_one_run {}
+
     #[doc = include_str!("../../docs/src/writing-a-driver.md")]
     mod writing_a_driver {}
 

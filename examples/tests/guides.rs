@@ -11,13 +11,23 @@ fn guides() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src")
 }
 
+/// Every page by its path below the guides; the folders hold tables and pictures of pages.
 fn pages() -> BTreeSet<String> {
-    let entries = fs::read_dir(guides()).expect("the guides are there");
-    let names = entries.map(|entry| entry.expect("readable").file_name().display().to_string());
-    // Beside the pages lie the folders with their pictures.
-    names
-        .filter(|name| name.ends_with(".md") && name != "SUMMARY.md")
-        .collect()
+    let mut found = BTreeSet::new();
+    let mut folders = vec![guides()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("the guides are there") {
+            let path = entry.expect("readable").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                let below = path.strip_prefix(guides()).expect("below the guides");
+                found.insert(below.display().to_string());
+            }
+        }
+    }
+    found.remove("SUMMARY.md");
+    found
 }
 
 /// What stands in the round brackets of each link.
