@@ -6,7 +6,7 @@ use goqueue_core::{
     driver::{
         BatchLimits, Capabilities, Clock, DelayLimits, Driver, Gate, Inspect, InspectCapability,
         Lease, LeaseOutcome, Maintenance, NewJob, PushOutcome, ReserveRequest, Reserved,
-        Settlement, UniqueCapability,
+        Settlement, UniqueCapability, Waiters,
     },
 };
 use redis::Cmd;
@@ -64,6 +64,7 @@ pub(crate) struct Inner {
     pub(crate) registry: Registry,
     pub(crate) groups: Groups,
     pub(crate) wakeups: Wakeups,
+    pub(crate) waiters: Waiters,
     pub(crate) gate: Gate,
     pub(crate) retention: Duration,
     address: String,
@@ -96,6 +97,7 @@ impl RedisDriver {
             keys,
             groups: Groups::new(),
             wakeups: Wakeups::start(clients, settings.response_timeout),
+            waiters: Waiters::new(),
             gate: Gate::new(NAME),
             retention: settings.retention,
             address: settings.address.to_string(),

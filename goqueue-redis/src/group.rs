@@ -22,7 +22,7 @@ use crate::{
     error::{Operation, unexpected},
 };
 
-type Outcome = Result<PushOutcome, Failed>;
+pub(crate) type Outcome = Result<PushOutcome, Failed>;
 
 /// Calls of one queue that are under way at once.
 const UNDER_WAY: usize = 2;
@@ -118,6 +118,9 @@ impl Inner {
         match group.join(job) {
             Turn::Lead(job) => {
                 let _lead = Lead { inner: self, group };
+                if let Some(recipient) = self.waiters.recipient(&job) {
+                    return self.push_for(*job, recipient).await;
+                }
                 let outcomes = self.push_to(&job.queue, &[&job]).await?;
                 outcomes.into_iter().next().ok_or_else(unanswered)
             }
@@ -153,7 +156,7 @@ impl Inner {
     }
 }
 
-fn unanswered() -> Failed {
+pub(crate) fn unanswered() -> Failed {
     Failed {
         error: unexpected(Operation::Push),
         is_undone: false,

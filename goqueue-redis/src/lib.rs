@@ -25,6 +25,7 @@ mod diagnose;
 mod driver;
 mod error;
 mod group;
+mod hand_over;
 mod inspect;
 mod keys;
 mod letter;

@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::{join_all, select_all};
 use goqueue_core::{
     QueueName, Result,
-    driver::{Lease, LeaseToken, ReserveRequest, Reserved},
+    driver::{Lease, LeaseToken, ReserveRequest, Reserved, Waiting},
 };
 use tokio::time::{Instant, sleep_until};
 
@@ -49,11 +49,29 @@ struct Round {
 
 impl Inner {
     pub(crate) async fn reserve(&self, request: &ReserveRequest) -> Result<Vec<Reserved>> {
-        let deadline = Instant::now().checked_add(request.wait);
         let max = request.max.min(BATCH.jobs);
         if max == 0 || request.queues.is_empty() {
             return Ok(Vec::new());
         }
+        let waiting = self.waiters.wait(request);
+        let found = self.look_and_wait(request, max, &waiting).await;
+        match (found, waiting.end()) {
+            (found, None) => found,
+            (found, Some(job)) => {
+                let mut jobs = found.unwrap_or_default();
+                jobs.push(job);
+                Ok(jobs)
+            }
+        }
+    }
+
+    async fn look_and_wait(
+        &self,
+        request: &ReserveRequest,
+        max: usize,
+        waiting: &Waiting<'_>,
+    ) -> Result<Vec<Reserved>> {
+        let deadline = Instant::now().checked_add(request.wait);
         let waits = !request.wait.is_zero();
         let bells: Vec<Arc<Bell>> = if waits {
             let bell = |share: &_| self.wakeups.bell(&self.keys.of(queue_of(share)).channel);
@@ -62,6 +80,9 @@ impl Inner {
             Vec::new()
         };
         loop {
+            if let Some(job) = waiting.handed() {
+                return Ok(vec![job]);
+            }
             // Before the look, so that what is pushed after it is heard.
             let mut rings: Vec<_> = bells
                 .iter()
@@ -89,10 +110,12 @@ impl Inner {
                         return Ok(Vec::new());
                     }
                     let again = now + pause.max(Duration::from_millis(1));
+                    waiting.open();
                     tokio::select! {
                         biased;
                         () = request.cancel.cancelled() => return Ok(Vec::new()),
                         () = self.gate.closed().cancelled() => return Ok(Vec::new()),
+                        () = waiting.woken() => {}
                         _ = select_all(rings) => {}
                         () = sleep_until(deadline.map_or(again, |end| again.min(end))) => {}
                     }
@@ -227,7 +250,7 @@ fn read(queue: &QueueName, token: u64, mut list: List) -> Result<Look> {
 
 /// What the tokens of one reservation begin with, in the upper six bytes. The lower two are for the
 /// job's number and mark.
-fn new_token() -> u64 {
+pub(crate) fn new_token() -> u64 {
     // The last bytes of a UUID are random.
     uuid::Uuid::now_v7().as_u64_pair().1 << 16
 }

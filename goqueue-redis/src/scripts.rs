@@ -93,6 +93,7 @@ macro_rules! verbs {
 
 verbs! {
     PUSH = Push: "time" "wake" "push";
+    PUSH_HELD = Push: "time" "wake" "push_held";
     PUSH_KEYED = Push: "time" "wake" "unique" "lanes" "push_keyed";
     RESERVE = Reserve: "time" "record" "upkeep" "reserve";
     EXTEND = Extend: "time" "wake" "extend";

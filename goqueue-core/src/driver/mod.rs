@@ -14,6 +14,7 @@ mod push;
 mod reserve;
 mod settle;
 mod url;
+mod waiters;
 
 use std::{any::Any, fmt, time::Duration};
 
@@ -34,6 +35,7 @@ pub use push::{NewJob, PushOutcome, UniqueKey};
 pub use reserve::{Lease, LeaseToken, QueueShare, ReserveRequest, Reserved};
 pub use settle::{LeaseOutcome, Settlement, Verdict};
 pub use url::{ConnectFuture, DriverEntry, DriverUrl};
+pub use waiters::{Recipient, Waiters, Waiting};
 
 use crate::{error::Result, job::QueueName};
 

@@ -1,0 +1,91 @@
+//! Storing a job under a lease at once, for a reservation of the same driver that waits for it.
+
+use std::sync::Arc;
+
+use futures_util::future::join;
+use goqueue_core::driver::{
+    Lease, LeaseToken, NewJob, PushOutcome, Recipient, Reserved, Settlement, Verdict,
+};
+
+use crate::{
+    connection::Failed,
+    driver::Inner,
+    error::Operation,
+    group::{Outcome, unanswered},
+    push::millis,
+    record::tail,
+    reply::Reply,
+    reserve::new_token,
+    scripts::{Args, PUSH_HELD},
+};
+
+impl Inner {
+    /// Stores a job and hands it over, unless others are before it.
+    pub(crate) async fn push_for(self: &Arc<Self>, job: NewJob, recipient: Recipient) -> Outcome {
+        let inner = Arc::clone(self);
+        // Whoever enqueues may stop waiting for the answer; the job must reach its worker all the
+        // same.
+        let stored = tokio::spawn(async move { inner.store_for(job, recipient).await });
+        stored.await.unwrap_or_else(|_| Err(unanswered()))
+    }
+
+    async fn store_for(&self, job: NewJob, recipient: Recipient) -> Outcome {
+        let is_undone = true;
+        let _pass = self
+            .gate
+            .enter()
+            .map_err(|error| Failed { error, is_undone })?;
+        let keys = self.keys.of(&job.queue);
+        // As the first job of a reservation, without a key.
+        let token = new_token() + 2;
+        let mut args = Args::with_capacity(4);
+        args.bytes(&keys.channel)
+            .owned(tail(&job))
+            .number(millis(recipient.lease()))
+            .owned(token.to_be_bytes().to_vec());
+        let used = [
+            keys.ready.as_str(),
+            &keys.waiting,
+            &keys.running,
+            &keys.leases,
+        ];
+        let operation = Operation::Push;
+        let (registered, pushed) = join(
+            self.registry.add(&self.connection, &job.queue, operation),
+            self.connection.run(&PUSH_HELD, &used, &args),
+        )
+        .await;
+        if let Err(failed) = registered {
+            // The job may be stored: only listing the queues is worse off, until the next push.
+            tracing::debug!(error = %failed.error, queue = %job.queue, "the queue's name is not written down");
+        }
+        let answer = Reply::of(pushed?, operation).number();
+        let is_held = answer.map_err(|error| Failed {
+            error,
+            is_undone: false,
+        })? == 1;
+        if is_held {
+            let (queue, id) = (job.queue, job.id);
+            let token = LeaseToken::from(token);
+            let reserved = Reserved {
+                body: job.body,
+                attempt: 1,
+                lease: Lease { queue, id, token },
+            };
+            if let Err(unwanted) = recipient.hand(reserved) {
+                self.give_back(unwanted).await;
+            }
+        }
+        Ok(PushOutcome::Stored)
+    }
+
+    /// Gives back a job whose reservation has ended meanwhile.
+    async fn give_back(&self, job: Reserved) {
+        let (lease, delay) = (job.lease, std::time::Duration::ZERO);
+        let id = lease.id;
+        let verdict = Verdict::Release { delay };
+        if let Err(error) = self.settle(&[Settlement { lease, verdict }]).await {
+            tracing::warn!(%error, %id, "a job that nobody waits for comes back when its lease ends");
+        }
+    }
+}
