@@ -23,6 +23,7 @@ mod diagnose;
 mod driver;
 mod error;
 mod floors;
+mod hand_over;
 mod hash;
 mod inspect;
 mod lanes;
@@ -44,7 +45,6 @@ mod sql;
 mod token;
 mod transaction;
 mod unique;
-mod wakeups;
 
 pub use config::{MysqlConfig, check, connect};
 pub use dead_letters::MysqlDeadLetters;

@@ -1,6 +1,6 @@
 //! Storing jobs.
 
-use std::{collections::HashMap, fmt::Write, time::Duration};
+use std::{collections::HashMap, fmt::Write, sync::Arc, time::Duration};
 
 use goqueue_core::{
     Error, QueueName,
@@ -22,7 +22,7 @@ use crate::{
 
 /// How long a push keeps trying to connect. Nothing is sent meanwhile, so nothing can be stored
 /// twice.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The most jobs that one statement stores.
 const MOST_ROWS: usize = 32;
@@ -35,7 +35,12 @@ fn values() -> String {
 }
 
 impl Shared {
-    pub(crate) async fn push(&self, jobs: &[NewJob]) -> Result<Vec<PushOutcome>, Fault> {
+    pub(crate) async fn push(self: &Arc<Self>, jobs: &[NewJob]) -> Result<Vec<PushOutcome>, Fault> {
+        if let [job] = jobs
+            && let Some(recipient) = self.recipient(job)
+        {
+            return Ok(vec![self.push_for(job, recipient).await?]);
+        }
         let mut outcomes: Vec<Option<PushOutcome>> = jobs
             .iter()
             .map(|job| self.refusal(job).map(PushOutcome::Refused))
@@ -117,7 +122,7 @@ impl Shared {
             matches!(outcome, Some(PushOutcome::Stored)) && job.delay.is_zero()
         };
         let ready = jobs.iter().zip(outcomes).filter(is_ready);
-        self.wakeups.wake(ready.map(|(job, _)| &job.queue));
+        self.waiters.wake(ready.map(|(job, _)| &job.queue));
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use goqueue_core::driver::{ReserveRequest, Reserved};
+use goqueue_core::driver::{ReserveRequest, Reserved, Waiting};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
@@ -27,15 +27,31 @@ impl Shared {
         if request.max == 0 || request.queues.is_empty() {
             return Ok(Vec::new());
         }
+        let waiting = self.waiters.wait(request);
+        let found = self.look_and_wait(request, &waiting).await;
+        let Some(job) = waiting.end() else {
+            return found;
+        };
+        let mut jobs = found.unwrap_or_default();
+        if jobs.len() < request.max {
+            jobs.push(job);
+        } else {
+            self.give_back(job.lease).await;
+        }
+        Ok(jobs)
+    }
+
+    async fn look_and_wait(
+        &self,
+        request: &ReserveRequest,
+        waiting: &Waiting<'_>,
+    ) -> Result<Vec<Reserved>, Fault> {
         let deadline = Instant::now() + request.wait;
-        let queues = request
-            .queues
-            .iter()
-            .map(|share| share.queue.clone())
-            .collect();
-        let listener = self.wakeups.listen(queues);
         let mut pause = SHORTEST_PAUSE;
         loop {
+            if let Some(job) = waiting.handed() {
+                return Ok(vec![job]);
+            }
             let claim = pin!(self.claim(request));
             let claim = match self.unless_cancelled(request, claim).await {
                 Some(claim) => claim?,
@@ -59,11 +75,12 @@ impl Shared {
                 } else {
                     pause.min(due_in)
                 };
+                waiting.open();
                 tokio::select! {
                     biased;
                     () = request.cancel.cancelled() => return Ok(Vec::new()),
                     () = self.closing.cancelled() => return Ok(Vec::new()),
-                    () = listener.woken() => {
+                    () = waiting.woken() => {
                         pause = SHORTEST_PAUSE;
                         break;
                     }

@@ -77,10 +77,10 @@ impl Shared {
             match verdict {
                 Verdict::Release { delay } if delay.is_zero() => {
                     self.floors.forget([&lease.queue]);
-                    self.wakeups.wake([&lease.queue]);
+                    self.waiters.wake([&lease.queue]);
                 }
                 Verdict::Retry { delay, .. } if delay.is_zero() => {
-                    self.wakeups.wake([&lease.queue]);
+                    self.waiters.wake([&lease.queue]);
                 }
                 _ => {}
             }
@@ -189,7 +189,7 @@ impl Shared {
         message.put(&self.sql.commit, &[]);
         session.finish(message).await?;
         self.floors.forget(&moved_on);
-        self.wakeups.wake(&moved_on);
+        self.waiters.wake(&moved_on);
         Ok(held.iter().map(|end| delivery(end.token)).collect())
     }
 

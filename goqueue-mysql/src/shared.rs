@@ -3,17 +3,21 @@
 use std::{
     collections::HashSet,
     future::Future,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use goqueue_core::{Error, QueueName, Result, driver::Capabilities, retry::TransientBackoff};
+use goqueue_core::{
+    Error, QueueName, Result,
+    driver::{Capabilities, Waiters},
+    retry::TransientBackoff,
+};
 use tokio::time::{sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     config::MysqlConfig, connections::Connections, driver::NAME, error::Fault, floors::Floors,
-    sql::Statements, wakeups::Wakeups,
+    sql::Statements,
 };
 
 /// How often a call that lost against others is made again before its caller hears of it.
@@ -27,12 +31,15 @@ pub(crate) struct Shared {
     pub(crate) retention: Duration,
     pub(crate) connections: Connections,
     pub(crate) sql: Statements,
-    pub(crate) wakeups: Wakeups,
+    pub(crate) waiters: Waiters,
     pub(crate) floors: Floors,
     /// Ends the waits of a driver that is closed.
     pub(crate) closing: CancellationToken,
     pub(crate) in_flight: TaskTracker,
     known_queues: Mutex<HashSet<QueueName>>,
+    /// Queues with jobs that were stored in a transaction of the program's own. When it commits is
+    /// not known here.
+    committed_elsewhere: Mutex<HashSet<QueueName>>,
 }
 
 impl Shared {
@@ -49,11 +56,12 @@ impl Shared {
             retention,
             connections,
             sql,
-            wakeups: Wakeups::default(),
+            waiters: Waiters::new(),
             floors: Floors::default(),
             closing: CancellationToken::new(),
             in_flight: TaskTracker::new(),
             known_queues: Mutex::default(),
+            committed_elsewhere: Mutex::default(),
         }
     }
 
@@ -109,6 +117,24 @@ impl Shared {
         unknown.sort_unstable();
         unknown.dedup();
         unknown
+    }
+
+    /// Whether jobs of this queue become visible without a word to those who wait for them.
+    pub(crate) fn has_commits_elsewhere(&self, queue: &QueueName) -> bool {
+        self.committed_elsewhere().contains(queue)
+    }
+
+    pub(crate) fn commits_elsewhere(&self, queue: &QueueName) {
+        let mut queues = self.committed_elsewhere();
+        if !queues.contains(queue) {
+            queues.insert(queue.clone());
+        }
+    }
+
+    fn committed_elsewhere(&self) -> MutexGuard<'_, HashSet<QueueName>> {
+        self.committed_elsewhere
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn know_queues(&self, queues: impl IntoIterator<Item = QueueName>) {

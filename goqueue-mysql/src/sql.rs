@@ -44,7 +44,7 @@ statements! {
     Statements in "sql":
     begin bury close_lanes commit dead_letters delete_jobs delete_letters diagnose_rights
     diagnose_server diagnose_tables drop_free_keys drop_keys
-    drop_letters extend fetch first_in_lanes free_keys held_leases hold insert_jobs insert_lane_jobs
+    drop_letters extend fetch first_in_lanes free_keys held_leases hold insert_held insert_jobs insert_lane_jobs
     key_holders leave_lanes leave_line lock_jobs lock_lanes lock_letters look open_lanes
     orphaned_jobs orphaned_lanes peek point_lanes purge_jobs purge_scan queues read_lanes release remember_queue retake_keys retry
     revive scan stand_in_line stats store_letter take take_keys taken_keys try_lock_lanes unhold

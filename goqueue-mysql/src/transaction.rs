@@ -190,6 +190,7 @@ impl Shared {
         if let Some(error) = self.refusal(&job) {
             return Ok(PushOutcome::Refused(error));
         }
+        self.commits_elsewhere(&job.queue);
         let jobs = [job];
         if let Some(outcome) = self.is_taken(&jobs).await? {
             return Ok(outcome);

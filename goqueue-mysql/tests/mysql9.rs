@@ -22,6 +22,9 @@ mod mysql9_diagnose;
 #[path = "faults.rs"]
 mod mysql9_faults;
 
+#[path = "hand_over.rs"]
+mod mysql9_hand_over;
+
 #[path = "rows.rs"]
 mod mysql9_rows;
 

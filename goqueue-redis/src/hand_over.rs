@@ -1,6 +1,6 @@
 //! Storing a job under a lease at once, for a reservation of the same driver that waits for it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join;
 use goqueue_core::driver::{
@@ -73,16 +73,15 @@ impl Inner {
                 lease: Lease { queue, id, token },
             };
             if let Err(unwanted) = recipient.hand(reserved) {
-                self.give_back(unwanted).await;
+                self.give_back(unwanted.lease).await;
             }
         }
         Ok(PushOutcome::Stored)
     }
 
-    /// Gives back a job whose reservation has ended meanwhile.
-    async fn give_back(&self, job: Reserved) {
-        let (lease, delay) = (job.lease, std::time::Duration::ZERO);
-        let id = lease.id;
+    /// Gives back a job that was handed over to nobody.
+    pub(crate) async fn give_back(&self, lease: Lease) {
+        let (id, delay) = (lease.id, Duration::ZERO);
         let verdict = Verdict::Release { delay };
         if let Err(error) = self.settle(&[Settlement { lease, verdict }]).await {
             tracing::warn!(%error, %id, "a job that nobody waits for comes back when its lease ends");

@@ -55,14 +55,16 @@ impl Inner {
         }
         let waiting = self.waiters.wait(request);
         let found = self.look_and_wait(request, max, &waiting).await;
-        match (found, waiting.end()) {
-            (found, None) => found,
-            (found, Some(job)) => {
-                let mut jobs = found.unwrap_or_default();
-                jobs.push(job);
-                Ok(jobs)
-            }
+        let Some(job) = waiting.end() else {
+            return found;
+        };
+        let mut jobs = found.unwrap_or_default();
+        if jobs.len() < max {
+            jobs.push(job);
+        } else {
+            self.give_back(job.lease).await;
         }
+        Ok(jobs)
     }
 
     async fn look_and_wait(

@@ -6,10 +6,12 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join;
 use goqueue_core::{
     Error, RetryPolicy,
     driver::{NewJob, Reserved},
 };
+use tokio::time::sleep;
 
 use crate::{
     check::promise,
@@ -38,6 +40,47 @@ pub(crate) async fn a_queue_is_first_in_first_out(h: &dyn Harness) {
     if !b.can().ordering {
         // A backend without any order still loses none.
         got.sort_unstable();
+    }
+    promise!(got == pushed, "jobs come in the order of their pushes: {pushed:?}"; "{got:?}");
+}
+
+pub(crate) async fn whoever_waits_gets_jobs_in_order(h: &dyn Harness) {
+    const JOBS: usize = 60;
+    let b = Bench::new(h).await;
+    let client = b.client();
+    let produce = async {
+        let mut pushed = Vec::new();
+        while pushed.len() < JOBS {
+            // Lone jobs and batches, now and then with a pause in which the consumer waits.
+            let batch: Vec<_> = (0..1 + pushed.len() % 3)
+                .take(JOBS - pushed.len())
+                .map(|n| client.job(format!("job {n}")))
+                .collect();
+            pushed.extend(batch.iter().map(|job| job.id));
+            client.push_all(batch).await;
+            if pushed.len() % 5 == 0 {
+                sleep(b.timing.tolerance / 50).await;
+            }
+        }
+        pushed
+    };
+    let consume = async {
+        let mut got = Vec::new();
+        while got.len() < JOBS {
+            let jobs = client.reserve_for(1, b.patience()).await;
+            promise!(!jobs.is_empty(), "all jobs come"; "{} of {JOBS} came", got.len());
+            for job in jobs {
+                got.push(job.lease.id);
+                client.ack(&job.lease).await;
+            }
+        }
+        got
+    };
+    let (mut pushed, mut got) = join(produce, consume).await;
+    if !b.can().ordering {
+        // A backend without any order still loses none.
+        got.sort_unstable();
+        pushed.sort_unstable();
     }
     promise!(got == pushed, "jobs come in the order of their pushes: {pushed:?}"; "{got:?}");
 }

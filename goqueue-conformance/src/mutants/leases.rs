@@ -9,6 +9,7 @@ use goqueue_core::{
     JobId, Result,
     driver::{Driver, Lease, LeaseOutcome, ReserveRequest, Reserved, Settlement, Verdict},
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::wrap::{Around, Wrapped};
 
@@ -135,6 +136,38 @@ impl Around for ReservesTwice {
         }
         let jobs = self.inner.reserve(request).await?;
         self.again().extend(jobs.iter().cloned());
+        Ok(jobs)
+    }
+}
+
+/// Takes a job for a reservation that has ended.
+#[derive(Debug)]
+pub(super) struct KeepsOneBack(Arc<dyn Driver>);
+
+impl KeepsOneBack {
+    pub(super) fn around(inner: Arc<dyn Driver>) -> Arc<dyn Driver> {
+        Arc::new(Wrapped(Self(inner)))
+    }
+}
+
+#[async_trait]
+impl Around for KeepsOneBack {
+    fn inner(&self) -> &Arc<dyn Driver> {
+        &self.0
+    }
+
+    async fn reserve(&self, request: ReserveRequest) -> Result<Vec<Reserved>> {
+        let cancel = request.cancel.clone();
+        let late = ReserveRequest {
+            wait: Duration::ZERO,
+            cancel: CancellationToken::new(),
+            ..request.clone()
+        };
+        let jobs = self.0.reserve(request).await?;
+        if jobs.is_empty() && cancel.is_cancelled() {
+            tokio::task::yield_now().await;
+            self.0.reserve(late).await?;
+        }
         Ok(jobs)
     }
 }

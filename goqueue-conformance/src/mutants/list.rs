@@ -44,6 +44,8 @@ macro_rules! for_each_mutant {
             reports_success_without_a_line:
                 honesty::AlwaysStored => C14 an_unreachable_backend_is_an_error;
             shows_its_password: honesty::ShowsItsPassword => C15 handles_show_no_secret;
+            keeps_a_job_when_a_wait_ends:
+                leases::KeepsOneBack => C1 a_job_pushed_as_a_wait_ends_is_free;
             triples_the_delay_of_a_release:
                 time::ReleasesLate => C1 random_histories_match_the_model;
         }

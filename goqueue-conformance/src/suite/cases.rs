@@ -18,6 +18,8 @@ macro_rules! for_each_case {
                 bodies_come_back_byte_equal,
                 a_retried_job_comes_back,
                 a_released_job_comes_back,
+                a_job_pushed_as_a_wait_ends_is_free,
+                a_push_that_is_given_up_holds_no_job,
                 a_crashed_worker_loses_nothing,
                 a_worker_that_vanishes_loses_nothing,
                 a_killed_process_loses_nothing,
@@ -136,6 +138,7 @@ macro_rules! for_each_case {
             }
             C10 c10_order {
                 a_queue_is_first_in_first_out,
+                whoever_waits_gets_jobs_in_order,
                 a_key_runs_one_at_a_time_in_order,
                 one_reservation_takes_one_job_of_a_key,
                 a_retry_holds_its_key,

@@ -141,7 +141,7 @@ impl Shared {
             }
         }
         if moved > 0 {
-            self.wakeups.wake([queue]);
+            self.waiters.wake([queue]);
         }
         Ok(moved)
     }

@@ -4,12 +4,14 @@
 mod crashes;
 mod lost_replies;
 mod storing;
+mod waiting;
 
 use crate::{check::promise, harness::Harness, tools::Bench};
 
 pub(crate) use crashes::*;
 pub(crate) use lost_replies::*;
 pub(crate) use storing::*;
+pub(crate) use waiting::*;
 
 pub(crate) async fn random_histories_match_the_model(h: &dyn Harness) {
     crate::model::property::check(h).await;
