@@ -8,7 +8,8 @@
 --   then, as the flags say, each with its length in front: ordering key (2), unique key (2),
 --   last error (4); then the body. All numbers are big-endian.
 local function is_record(record)
-  if #record < 28 or string.byte(record, 1) ~= 1 then
+  local length = #record
+  if length < 28 or string.byte(record, 1) ~= 1 then
     return false
   end
   local flags = string.byte(record, 28)
@@ -18,16 +19,27 @@ local function is_record(record)
   if flags > 7 then
     return false
   end
+  -- Written out, since a job that has failed comes here at each step and a table would be made for it.
   local at = 29
-  for _, field in ipairs({ { 1, 2 }, { 2, 2 }, { 4, 4 } }) do
-    if math.floor(flags / field[1]) % 2 == 1 then
-      if #record < at + field[2] - 1 then
-        return false
-      end
-      at = at + field[2] + struct.unpack('>I' .. field[2], record, at)
+  if flags % 2 == 1 then
+    if length < at + 1 then
+      return false
     end
+    at = at + 2 + struct.unpack('>I2', record, at)
   end
-  return #record >= at - 1
+  if flags % 4 > 1 then
+    if length < at + 1 then
+      return false
+    end
+    at = at + 2 + struct.unpack('>I2', record, at)
+  end
+  if flags > 3 then
+    if length < at + 3 then
+      return false
+    end
+    at = at + 4 + struct.unpack('>I4', record, at)
+  end
+  return length >= at - 1
 end
 
 -- The keys that begin at `at` for these flags, and where they end.

@@ -46,12 +46,33 @@ local first_due = math.huge
 -- What is written with one call for all: due times and records, records for the end and for the front
 -- of the ready list.
 local later, back, front = {}, {}, {}
--- Most of them are due at the same time, which is written out once.
-local text_of = {}
+
+-- Most jobs of a batch are due at the same time and have failed equally often, so what stands in their
+-- records of that is written out once. Making a string costs Redis more than anything else here.
+local due_in, text_of, head_of, count_of = {}, {}, {}, {}
+
+-- When something is due after a delay, given as text, and the beginning of its record.
+local function due_after(delay)
+  local due = due_in[delay]
+  if not due then
+    local time = tonumber(delay)
+    due = time > 0 and now + time + 1 or now
+    due_in[delay], text_of[due] = due, string.format('%.0f', due)
+    head_of[due] = struct.pack('>BI6', 1, due)
+    first_due = math.min(first_due, due)
+  end
+  return due, head_of[due]
+end
+
 local function at_time(due, record)
-  local text = text_of[due] or string.format('%.0f', due)
-  text_of[due] = text
-  later[#later + 1], later[#later + 2] = text, record
+  later[#later + 1], later[#later + 2] = text_of[due], record
+end
+
+local function counted(attempts, flags)
+  local key = attempts * 8 + flags
+  local text = count_of[key] or struct.pack('>I4B', attempts, flags)
+  count_of[key] = text
+  return text
 end
 
 local function finish(job)
@@ -64,41 +85,43 @@ local function finish(job)
   end
 end
 
-local function again(job, delay, attempts, flags, error)
-  local due = delay > 0 and now + delay + 1 or now
-  first_due = math.min(first_due, due)
-  local record = struct.pack('>BI6', 1, due) .. job.id
-    .. struct.pack('>I4B', attempts, flags) .. job.keys .. error .. job.body
-  return record, due
-end
-
 local verdicts = {
-  ack = function() end,
-  retry = function(job, delay, error)
-    local flags = job.flags % 4 + (error ~= '' and 4 or 0)
-    local record, due = again(job, tonumber(delay), job.attempts + 1, flags, error)
+  ack = function(record)
+    return split(record)
+  end,
+  retry = function(record, delay, error)
+    local due, head = due_after(delay)
+    local attempts, flags = struct.unpack('>I4B', record, 24)
+    local keys, body = '', nil
+    if flags == 0 then
+      body = string.sub(record, 29)
+    else
+      local job = split(record)
+      keys, body = job.keys, job.body
+    end
+    flags = flags % 4 + (error ~= '' and 4 or 0)
+    record = head .. string.sub(record, 8, 23) .. counted(attempts + 1, flags) .. keys .. error .. body
     if due > now then
       at_time(due, record)
     else
       back[#back + 1] = record
     end
   end,
-  release = function(job, delay, _, record)
-    delay = tonumber(delay)
-    if delay > 0 then
-      local due = now + delay + 1
-      first_due = math.min(first_due, due)
-      at_time(due, struct.pack('>BI6', 1, due) .. string.sub(record, 8))
+  release = function(record, delay)
+    local due, head = due_after(delay)
+    if due > now then
+      at_time(due, head .. string.sub(record, 8))
     else
-      first_due = math.min(first_due, now)
       front[#front + 1] = record
     end
   end,
-  dead = function(job, _, why)
+  dead = function(record, _, why)
+    local job = split(record)
     redis.call('HSET', dead, job.id, struct.pack('>BI4I6', 1, job.attempts + 1, now) .. why
       .. struct.pack('B', job.flags % 4) .. job.keys .. job.body)
     redis.call('ZADD', dead_order, 0, job.id)
     redis.call('ZADD', dead_age, now, job.id)
+    return job
   end,
 }
 
@@ -111,12 +134,9 @@ for i, lease in ipairs(members) do
   local record = records[i]
   if record and not taken[lease] and is_record(record) then
     local at = plain + i * 4 - 1
-    local verdict, job = ARGV[at], split(record)
-    verdicts[verdict](job, ARGV[at + 2], ARGV[at + 3], record)
+    -- Answers the job if this is its end.
+    ended[#ended + 1] = verdicts[ARGV[at]](record, ARGV[at + 2], ARGV[at + 3])
     taken[lease], gone[#gone + 1] = true, lease
-    if verdict == 'ack' or verdict == 'dead' then
-      ended[#ended + 1] = job
-    end
   else
     lost[#lost + 1] = plain + i
   end
