@@ -3,7 +3,7 @@
 /// The most bytes that are sent at once. TLS cuts what is longer than 16 KiB into several writes, of
 /// which the last waits for the acknowledgement of the others: sqlx 0.9.0 leaves Nagle's algorithm
 /// on.
-pub(crate) const ONE_WRITE: usize = 15 * 1024;
+const ONE_WRITE: usize = 15 * 1024;
 
 /// How many of the rows of these sizes, in bytes, the next statement stores; at least one. Preparing
 /// a statement takes the server longer than storing its rows, so they come in a few sizes that each

@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use tokio::time::Instant;
+use tokio::{task::yield_now, time::Instant};
 
 use super::{
     executor, schedule::Schedule, settler::Settled, shared::Shared, slots::FreeSlots,
@@ -76,6 +76,10 @@ pub(super) async fn run(shared: Arc<Shared>, mode: Mode) -> Result<()> {
                 }
                 let is_empty = jobs.is_empty();
                 start_all(&shared, jobs, slots, asked).await;
+                if has_backlog {
+                    // What ends at once does so now, and leaves room for a larger reservation.
+                    yield_now().await;
+                }
                 if is_empty && mode == Mode::Drain {
                     if was_idle {
                         return Ok(());

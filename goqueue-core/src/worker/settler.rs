@@ -5,6 +5,7 @@ use std::{
 
 use tokio::{
     sync::mpsc,
+    task::yield_now,
     time::{Instant, sleep, sleep_until},
 };
 
@@ -78,6 +79,11 @@ impl Settler {
         let mut group = Vec::new();
         let full_call = shared.queue.capabilities().batch.full_call;
         while self.0.recv_many(&mut group, MAX_GROUP).await > 0 {
+            // What ends at the same time is written down together.
+            yield_now().await;
+            if !self.0.is_empty() {
+                self.0.recv_many(&mut group, MAX_GROUP).await;
+            }
             if full_call > 1 {
                 self.gather(&shared, &mut group, full_call).await;
             }

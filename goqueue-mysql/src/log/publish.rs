@@ -16,7 +16,7 @@ use super::{
 use crate::{
     connections::send,
     error::Fault,
-    portions::{ONE_WRITE, portion},
+    portions::portion,
     row,
     sql::{Message as Text, joined},
 };
@@ -25,6 +25,10 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The most messages that one prepared statement stores.
 const MOST_ROWS: usize = 64;
+
+/// Bytes of rows that are sent as text, together with the commit: reading them takes the server less
+/// than another round trip would.
+const SHORT: usize = 2 * 1024;
 
 /// Whose transaction messages are stored in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,7 +200,7 @@ impl Inner {
     }
 }
 
-/// Whether rows are few enough to be sent as text, which is twice as long as what they hold.
+/// Whether rows are few enough to be sent as text.
 fn is_short(rows: &[Row<'_>]) -> bool {
-    rows.iter().map(|row| 2 * row.size()).sum::<usize>() <= ONE_WRITE
+    rows.iter().map(Row::size).sum::<usize>() <= SHORT
 }
