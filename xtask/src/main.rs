@@ -11,7 +11,7 @@ use clap::Parser;
 use tokio::process::Command;
 use xtask::services::{Service, catalogue, sqs};
 use xtask::session::Untested;
-use xtask::workspace::{EXAMPLES_WITH_MYSQL, FACADE, Workspace, cargo};
+use xtask::workspace::{FACADE, WITH_MYSQL, Workspace, cargo};
 use xtask::{check, echo, redis_cluster, services, session};
 
 use crate::cli::{CheckArgs, Cli, Task};
@@ -75,7 +75,7 @@ fn cargo_test(root: &Path, args: &[String], untested: &[Untested]) -> Command {
         .current_dir(root);
     // Cargo refuses a feature of a package that is not among those to be tested.
     if args.is_empty() {
-        command.args(["--features", EXAMPLES_WITH_MYSQL]);
+        command.args(["--features", WITH_MYSQL]);
     }
     if !untested.is_empty() && !args.iter().any(|arg| arg == "--") {
         command.arg("--");

@@ -9,9 +9,9 @@ use cargo_metadata::{Metadata, MetadataCommand, Package};
 /// The crate whose features choose the drivers.
 pub const FACADE: &str = "goqueue";
 
-/// The feature of the examples that need a MySQL. Not a default one: trying an example should not
-/// have to build it.
-pub const EXAMPLES_WITH_MYSQL: &str = "goqueue-examples/mysql";
+/// The features of the examples and guides that need a MySQL. Not default ones: trying an example
+/// should not have to build it.
+pub const WITH_MYSQL: &str = "goqueue-examples/mysql,goqueue-guides/mysql";
 
 /// The workspace around the current directory.
 #[derive(Debug)]

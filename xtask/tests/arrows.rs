@@ -33,6 +33,8 @@ const RULES: &[Rule] = &[
     // Breaks what users have, with the servers and lines that the suite breaks.
     ("goqueue-chaos", &["goqueue", "goqueue-conformance"]),
     ("goqueue-examples", &["goqueue"]),
+    ("goqueue-examples-observability", &["goqueue"]),
+    ("goqueue-guides", &["goqueue"]),
     ("goqueue-bench", &["goqueue", "xtask"]),
     ("xtask", &[]),
 ];

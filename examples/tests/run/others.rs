@@ -140,3 +140,42 @@ async fn log_groups_names_a_url_that_has_no_log() {
         "{error}"
     );
 }
+
+#[tokio::test]
+async fn rate_limited_api_is_never_asked_too_often() {
+    let (code, said, error) = run(&mut example("rate_limited_api")).await;
+    assert_eq!(code, Some(0), "{error}");
+    let calls: Vec<_> = said
+        .lines()
+        .filter(|line| line.contains("contact"))
+        .collect();
+    assert_eq!(calls.len(), 20, "{said}");
+    // While the API is down, only the first to notice and those that try it spend attempts.
+    let first = calls.iter().filter(|line| line.ends_with("attempt 1"));
+    assert!(first.count() >= 8, "{said}");
+    let last = said.lines().last().unwrap();
+    assert!(last.starts_with("20 done, 0 dead; "), "{said}");
+    assert!(last.contains("refused 0 calls"), "{said}");
+}
+
+#[tokio::test]
+async fn cross_driver_dead_letters_arrive_though_the_sink_fails_at_first() {
+    let (code, said, error) = run(&mut example("cross_driver_dead_letters")).await;
+    assert_eq!(code, Some(0), "{error}");
+    for line in [
+        "the bell is broken; its letter is tried again",
+        "bell: row 1 has no price",
+        "bell: row 3 has no price",
+        "4 rows ran",
+        "0 dead letters in the jobs' own backend",
+        r#"review: `import.row` {"row":1} from `imports`, permanent after 1 attempt(s): row 1 has no price"#,
+        r#"review: `import.row` {"row":3} from `imports`, permanent after 1 attempt(s): row 3 has no price"#,
+        "2 letters reviewed",
+    ] {
+        assert_eq!(
+            said.lines().filter(|said| *said == line).count(),
+            1,
+            "{line}\n{said}"
+        );
+    }
+}

@@ -1,8 +1,8 @@
 //! One OpenTelemetry trace from the request that enqueues to every run of the job.
 //!
 //! ```text
-//! cargo run -p goqueue-examples --example opentelemetry              # the runs go on in the enqueuer's trace
-//! cargo run -p goqueue-examples --example opentelemetry -- --linked  # each run has a trace of its own, with a link
+//! cargo run -p goqueue-examples-observability --example opentelemetry              # the runs go on in the enqueuer's trace
+//! cargo run -p goqueue-examples-observability --example opentelemetry -- --linked  # each run has a trace of its own, with a link
 //! ```
 //!
 //! Spans are printed instead of sent. A service has an OTLP exporter in that place, and the rest

@@ -1,10 +1,10 @@
-//! The examples about figures, traces, limits and dead letters, run as a reader would run them.
+//! The examples about figures and traces, run as a reader would run them.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests too")]
 
 #[allow(dead_code, reason = "shared with the other examples' tests")]
-#[path = "run/process.rs"]
+#[path = "../../tests/run/process.rs"]
 mod process;
 
 use std::{
@@ -261,43 +261,4 @@ async fn opentelemetry_links_the_runs_when_told_to() {
     let (code, _, error) = run(example("opentelemetry").arg("--both")).await;
     let expected = "error: unknown argument `--both`: allowed is `--linked`\n";
     assert_eq!((code, error.as_str()), (Some(2), expected));
-}
-
-#[tokio::test]
-async fn rate_limited_api_is_never_asked_too_often() {
-    let (code, said, error) = run(&mut example("rate_limited_api")).await;
-    assert_eq!(code, Some(0), "{error}");
-    let calls: Vec<_> = said
-        .lines()
-        .filter(|line| line.contains("contact"))
-        .collect();
-    assert_eq!(calls.len(), 20, "{said}");
-    // While the API is down, only the first to notice and those that try it spend attempts.
-    let first = calls.iter().filter(|line| line.ends_with("attempt 1"));
-    assert!(first.count() >= 8, "{said}");
-    let last = said.lines().last().unwrap();
-    assert!(last.starts_with("20 done, 0 dead; "), "{said}");
-    assert!(last.contains("refused 0 calls"), "{said}");
-}
-
-#[tokio::test]
-async fn cross_driver_dead_letters_arrive_though_the_sink_fails_at_first() {
-    let (code, said, error) = run(&mut example("cross_driver_dead_letters")).await;
-    assert_eq!(code, Some(0), "{error}");
-    for line in [
-        "the bell is broken; its letter is tried again",
-        "bell: row 1 has no price",
-        "bell: row 3 has no price",
-        "4 rows ran",
-        "0 dead letters in the jobs' own backend",
-        r#"review: `import.row` {"row":1} from `imports`, permanent after 1 attempt(s): row 1 has no price"#,
-        r#"review: `import.row` {"row":3} from `imports`, permanent after 1 attempt(s): row 3 has no price"#,
-        "2 letters reviewed",
-    ] {
-        assert_eq!(
-            said.lines().filter(|said| *said == line).count(),
-            1,
-            "{line}\n{said}"
-        );
-    }
 }

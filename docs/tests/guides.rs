@@ -8,7 +8,7 @@ use std::{
 };
 
 fn guides() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/src")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
 /// Every page by its path below the guides; the folders hold tables and pictures of pages.
@@ -46,10 +46,10 @@ fn every_page_is_in_the_table_of_contents() {
 
 #[test]
 fn the_code_of_every_page_is_compiled() {
-    let compiled = include_str!("../src/lib.rs");
+    let compiled = include_str!("../lib.rs");
     for page in pages() {
-        let included = format!("include_str!(\"../../docs/src/{page}\")");
-        assert!(compiled.contains(&included), "{page} is not in src/lib.rs");
+        let included = format!("include_str!(\"src/{page}\")");
+        assert!(compiled.contains(&included), "{page} is not in docs/lib.rs");
     }
 }
 
@@ -67,9 +67,9 @@ fn the_driver_of_the_guide_is_the_one_that_is_tested() {
 
 #[test]
 fn links_within_the_repository_lead_somewhere() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let documents = pages().into_iter().map(|page| guides().join(page));
-    for document in documents.chain([examples.join("README.md")]) {
+    for document in documents.chain([root.join("examples/README.md")]) {
         let text = fs::read_to_string(&document).unwrap();
         let folder = document.parent().unwrap();
         for link in links(&text).filter(|link| !link.contains("://")) {
@@ -77,7 +77,7 @@ fn links_within_the_repository_lead_somewhere() {
             assert!(folder.join(file).exists(), "{}: {link}", document.display());
         }
         for word in text.split('`').filter(|word| word.starts_with("examples/")) {
-            let file = examples.join("..").join(word);
+            let file = root.join(word);
             assert!(file.exists(), "{}: {word}", document.display());
         }
     }

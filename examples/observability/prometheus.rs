@@ -1,13 +1,13 @@
 //! Figures for Prometheus: what is enqueued, how runs end, how queues and worker stand.
 //!
 //! ```text
-//! cargo run -p goqueue-examples --example prometheus
+//! cargo run -p goqueue-examples-observability --example prometheus
 //! curl http://127.0.0.1:9898/metrics
 //! curl http://127.0.0.1:9898/health
 //! ```
 //!
 //! `-- --port N` listens on another port, 0 on any that is free. The dashboard for Grafana is in
-//! `examples/grafana/goqueue.json`.
+//! `examples/observability/grafana/goqueue.json`.
 
 use std::{net::Ipv4Addr, process::ExitCode, time::Duration};
 
