@@ -20,6 +20,7 @@ mod table;
 mod text;
 
 use std::{
+    env,
     error::Error,
     io::{self, IsTerminal, stdout},
     path::{Path, PathBuf},
@@ -30,7 +31,11 @@ use std::{
 use goqueue::{QueueName, driver::DeadLetterInfo, prelude::*};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
+};
 
 use board::{Board, Entry};
 use storage::Storage;
@@ -79,12 +84,16 @@ impl Handler for CountFile {
 #[tokio::main]
 async fn main() -> ExitCode {
     // Errors only, unless `RUST_LOG` asks for more: what happens to the jobs is shown below.
-    tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::from_default_env())
+    // `Targets` does for that; `EnvFilter` takes longer to compile than this whole example.
+    let filter = env::var("RUST_LOG").unwrap_or_default().parse();
+    let log = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
+        .with_ansi(io::stderr().is_terminal());
+    tracing_subscriber::registry()
+        .with(filter.unwrap_or(Targets::new().with_default(LevelFilter::ERROR)))
+        .with(log)
         .init();
-    let mut arguments = std::env::args_os().skip(1);
+    let mut arguments = env::args_os().skip(1);
     let directory = match (arguments.next(), arguments.next()) {
         (Some(help), None) if help == "--help" || help == "-h" => {
             println!("{USAGE}\n\nCounts the words of every text file in a directory.");
@@ -188,7 +197,7 @@ fn files_of(directory: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
 
 /// The directory as seen from the current one.
 fn shown(directory: &Path) -> &Path {
-    let here = std::env::current_dir().unwrap_or_default();
+    let here = env::current_dir().unwrap_or_default();
     directory.strip_prefix(here).unwrap_or(directory)
 }
 

@@ -186,3 +186,21 @@ async fn files_that_is_stopped_early_says_so() {
     assert_eq!(output.status.code(), Some(1), "{result}");
     assert!(result.contains(" waiting in "), "{result}");
 }
+
+#[tokio::test]
+async fn files_logs_what_rust_log_asks_for() {
+    let text = folder("files_logs", &[("one.txt", b"One text.")]);
+    for (wanted, is_logged) in [
+        ("", false),
+        ("warn", false),
+        ("warn,goqueue_core=info", true),
+    ] {
+        let (code, _, error) = run(example("files").arg(&text).env("RUST_LOG", wanted)).await;
+        assert_eq!(code, Some(0), "{error}");
+        assert_eq!(
+            error.contains(" INFO goqueue_core::"),
+            is_logged,
+            "{wanted}: {error}"
+        );
+    }
+}
