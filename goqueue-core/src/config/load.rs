@@ -152,10 +152,12 @@ pub(super) fn read<T: DeserializeOwned>(
             (prefix, ".") => prefix.to_owned(),
             (prefix, path) => format!("{prefix}.{path}"),
         };
-        let problem = if is_secret(&key) {
+        let said = in_words(error.inner().to_string());
+        // What is said of an unknown key names the keys there are, and no value.
+        let problem = if is_secret(&key) && !said.starts_with("unknown field `") {
             "the value does not fit (it is not shown, since it may be a secret)".into()
         } else {
-            error.inner().to_string()
+            said
         };
         ConfigError {
             origin: origin(&key),
@@ -163,6 +165,26 @@ pub(super) fn read<T: DeserializeOwned>(
             problem,
         }
     })
+}
+
+/// What a type of Rust takes, for people who write a file.
+const TYPES: [(&str, &str); 6] = [
+    ("expected u8", "expected a whole number from 0 to 255"),
+    ("expected u16", "expected a whole number from 0 to 65535"),
+    (
+        "expected u32",
+        "expected a whole number from 0 to 4294967295",
+    ),
+    ("expected u64", "expected a whole number from 0 on"),
+    ("expected usize", "expected a whole number from 0 on"),
+    ("expected f64", "expected a number"),
+];
+
+fn in_words(message: String) -> String {
+    let replaced = TYPES
+        .iter()
+        .find_map(|(of_rust, words)| Some(message.strip_suffix(of_rust)?.to_owned() + words));
+    replaced.unwrap_or(message)
 }
 
 /// Whether a message about this key must not quote its value. A URL may hold a password.

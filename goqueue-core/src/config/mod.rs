@@ -12,7 +12,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    dead_letter::DeadLetterMode, driver::DriverUrl, error::Result, job::QueueName,
+    dead_letter::DeadLetterMode,
+    driver::DriverUrl,
+    error::{Error, Result},
+    job::QueueName,
     retry::RetryPolicy,
 };
 
@@ -33,6 +36,9 @@ pub const MIN_LEASE: Duration = Duration::from_millis(100);
 pub const MAX_LEASE: Duration = Duration::from_secs(12 * 3600);
 /// The largest weight of a queue.
 pub const MAX_WEIGHT: u32 = 1_000;
+
+/// What stands in place of a file for what the program itself sets.
+const BY_PROGRAM: &str = "the program";
 
 /// Everything that can be set from outside the program.
 ///
@@ -188,8 +194,20 @@ impl Config {
     #[must_use]
     pub fn with_driver(mut self, url: impl Into<DriverUrl>) -> Self {
         self.driver = url.into();
-        self.sources.add("driver", "the program");
+        self.sources.add("driver", BY_PROGRAM);
         self
+    }
+
+    /// An error about a setting, with the file or the variable that set it. Drivers do not know that.
+    pub(crate) fn located(&self, error: Error) -> Error {
+        match error {
+            Error::Config(mut error) if error.origin.is_none() => {
+                let origin = self.sources.of(&error.key);
+                error.origin = origin.filter(|origin| origin != BY_PROGRAM);
+                Error::Config(error)
+            }
+            error => error,
+        }
     }
 
     /// Reads the table that only driver `name` has; an absent one is the default.
@@ -199,7 +217,9 @@ impl Config {
     pub fn driver_table<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T> {
         match self.tables.0.get(name) {
             None => Ok(T::default()),
-            Some(table) => Ok(load::read(table.clone(), name, &|_| None)?),
+            Some(table) => Ok(load::read(table.clone(), name, &|key| {
+                self.sources.of(key)
+            })?),
         }
     }
 }

@@ -27,6 +27,11 @@ impl Sources {
         self.0.insert(key.into(), source.into());
     }
 
+    /// The file or the variable that set `key`.
+    pub(super) fn of(&self, key: &str) -> Option<String> {
+        self.0.get(key).cloned()
+    }
+
     /// Notes every key below `value`.
     pub(super) fn add_all(&mut self, value: &Value, origin: &dyn Fn(&str) -> Option<String>) {
         leaves("", value, &mut |key, _| {

@@ -73,7 +73,8 @@ impl DriverUrl {
 
     /// Connects, through whichever driver of this program serves the scheme.
     pub(crate) async fn connect(&self, config: &Config) -> Result<Arc<dyn Driver>> {
-        (self.entry()?.connect)(config.clone()).await
+        let connected = (self.entry()?.connect)(config.clone()).await;
+        connected.map_err(|error| config.located(error))
     }
 
     /// The driver of this program that serves the scheme.

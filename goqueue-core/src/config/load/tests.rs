@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::*;
-use crate::driver::DriverUrl;
+use crate::{driver::DriverUrl, error::Error};
 
 fn variables(pairs: &[(&str, &str)]) -> std::vec::IntoIter<(OsString, OsString)> {
     pairs
@@ -104,6 +104,71 @@ fn an_unknown_key_names_itself_and_what_is_allowed() {
         "{text}"
     );
     assert!(message("colour = 1").contains("unknown field `colour`"));
+    // Also one that sounds like a secret.
+    let text = message("drivers = \"mysql://u:hunter2@db\"");
+    assert!(
+        text.contains("unknown field `drivers`, expected one of `driver`"),
+        "{text}"
+    );
+    assert!(!text.contains("hunter2"), "{text}");
+}
+
+#[test]
+fn a_value_of_another_type_is_answered_in_words() {
+    for (given, expected) in [
+        (
+            "[retry]\nmax_attempts = \"five\"",
+            "string \"five\", expected a whole number from 0 to 4294967295",
+        ),
+        (
+            "[retry]\njitter = \"some\"",
+            "string \"some\", expected a number",
+        ),
+        (
+            "[worker]\nstrict = \"yes\"",
+            "string \"yes\", expected a boolean",
+        ),
+        (
+            "[worker]\nconcurrency = -1",
+            "integer `-1`, expected a whole number from 0 on",
+        ),
+    ] {
+        let text = message(given);
+        assert!(text.ends_with(expected), "{text}");
+    }
+}
+
+#[test]
+fn an_error_in_the_table_of_a_driver_says_where_it_was_set() {
+    #[derive(Debug, Default, Deserialize)]
+    struct Table {
+        _size: u8,
+    }
+    let set = variables(&[
+        ("GOQUEUE_REDIS___SIZE", "large"),
+        ("GOQUEUE_DRIVER", "redis://h/zero"),
+    ]);
+    let config = from_environment(set).unwrap();
+    let error = config
+        .driver_table::<Table>("redis")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("config key `redis._size` (GOQUEUE_REDIS___SIZE): "),
+        "{error}"
+    );
+
+    let refused = || Error::Config(ConfigError::new("driver", "got database `zero`"));
+    let text = config.located(refused()).to_string();
+    assert_eq!(
+        text,
+        "config key `driver` (GOQUEUE_DRIVER): got database `zero`"
+    );
+    let text = config
+        .with_driver("redis://h/one")
+        .located(refused())
+        .to_string();
+    assert_eq!(text, "config key `driver`: got database `zero`");
 }
 
 #[test]
