@@ -1,6 +1,7 @@
 //! Connections: a pool of the driver's own, or one that the user brought.
 
 use std::{
+    io,
     ops::{Deref, DerefMut},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -87,15 +88,37 @@ pub(crate) async fn dial(
     longest: Duration,
 ) -> Result<MySqlConnection, Fault> {
     let dialling = async {
-        let mut connection = options.connect().await?;
+        let connected = options.connect().await;
+        let mut connection = connected.map_err(|error| named(error, options))?;
         sqlx::raw_sql("SET SESSION autocommit = 1")
             .execute(&mut connection)
             .await?;
         Ok(connection)
     };
-    timeout(longest, dialling)
-        .await
-        .unwrap_or(Err(Fault::ConnectTimeout(longest)))
+    timeout(longest, dialling).await.unwrap_or_else(|_| {
+        Err(Fault::ConnectTimeout {
+            to: address(options),
+            waited: longest,
+        })
+    })
+}
+
+/// An error of the line with the address that was tried, which sqlx leaves out.
+fn named(error: sqlx::Error, options: &MySqlConnectOptions) -> sqlx::Error {
+    match error {
+        sqlx::Error::Io(error) => {
+            let said = format!("{}: {error}", address(options));
+            sqlx::Error::Io(io::Error::new(error.kind(), said))
+        }
+        error => error,
+    }
+}
+
+fn address(options: &MySqlConnectOptions) -> String {
+    match options.get_socket() {
+        Some(socket) => socket.display().to_string(),
+        None => format!("{}:{}", options.get_host(), options.get_port()),
+    }
 }
 
 impl Connections {
@@ -195,8 +218,11 @@ async fn acquire(pool: &MySqlPool) -> Result<PoolConnection<MySql>, Fault> {
                 return Err(Fault::PoolExhausted { max, waited });
             }
             match timeout(SIGN_OF_LIFE, pool.connect_options().connect()).await {
-                Ok(Err(error)) => Err(error.into()),
-                Ok(Ok(_)) | Err(_) => Err(Fault::ConnectTimeout(waited)),
+                Ok(Err(error)) => Err(named(error, &pool.connect_options()).into()),
+                Ok(Ok(_)) | Err(_) => Err(Fault::ConnectTimeout {
+                    to: address(&pool.connect_options()),
+                    waited,
+                }),
             }
         }
         Err(sqlx::Error::PoolClosed) => Err(closed()),
@@ -330,5 +356,35 @@ impl Drop for Session<'_> {
             Some(Lent::Given(mut connection)) if !self.is_clean => connection.close_on_drop(),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_that_cannot_be_made_is_named() {
+        let longest = Duration::from_secs(5);
+        let options = MySqlConnectOptions::new().host("127.0.0.1").port(1);
+        let fault = dial(&options, longest).await.unwrap_err();
+        assert!(fault.is_unconnected() && fault.is_transient(), "{fault}");
+        assert!(fault.to_string().contains(": 127.0.0.1:1: "), "{fault}");
+
+        let options = options.socket("/no/such/mysqld.sock");
+        let fault = dial(&options, longest).await.unwrap_err();
+        assert!(
+            fault.to_string().contains(": /no/such/mysqld.sock: "),
+            "{fault}"
+        );
+
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let options = MySqlConnectOptions::new().host("127.0.0.1").port(port);
+        let fault = dial(&options, Duration::from_millis(50)).await.unwrap_err();
+        assert_eq!(
+            fault.to_string(),
+            format!("no connection to 127.0.0.1:{port} within 50ms")
+        );
     }
 }

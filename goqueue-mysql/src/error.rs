@@ -17,8 +17,8 @@ pub(crate) enum Fault {
          `mysql.max_connections`, or look for transactions that stay open"
     )]
     PoolExhausted { max: u32, waited: Duration },
-    #[error("no connection within {0:?}")]
-    ConnectTimeout(Duration),
+    #[error("no connection to {to} within {waited:?}")]
+    ConnectTimeout { to: String, waited: Duration },
     #[error("no answer within {0:?}")]
     Silent(Duration),
     #[error("{0}")]
@@ -59,7 +59,7 @@ impl Fault {
     /// Whether the same call may succeed later without anyone mending anything.
     pub(crate) fn is_transient(&self) -> bool {
         match self {
-            Self::PoolExhausted { .. } | Self::ConnectTimeout(_) | Self::Silent(_) => true,
+            Self::PoolExhausted { .. } | Self::ConnectTimeout { .. } | Self::Silent(_) => true,
             Self::Unusable(_) | Self::Corrupt(_) => false,
             Self::Refused(error) => error.is_transient(),
             Self::Sql(error) => match error {
@@ -88,7 +88,7 @@ impl Fault {
     /// Whether no connection could be made, so that nothing can have happened.
     pub(crate) fn is_unconnected(&self) -> bool {
         match self {
-            Self::ConnectTimeout(_) => true,
+            Self::ConnectTimeout { .. } => true,
             Self::Sql(sqlx::Error::Io(error)) => is_transient_io(error.kind()),
             _ => matches!(
                 self.number(),
