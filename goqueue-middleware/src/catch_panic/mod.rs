@@ -4,6 +4,7 @@
 //! This layer adds where it happened, and logs the backtrace.
 
 mod error;
+mod frames;
 mod layer;
 mod place;
 
@@ -83,6 +84,7 @@ fn panicked(panic: &(dyn Any + Send), place: Option<Place>) -> Panicked {
 fn report(id: JobId, name: &str, panicked: Panicked) -> JobError {
     match panicked.backtrace() {
         Some(backtrace) => {
+            let backtrace = frames::of_job(&backtrace.to_string());
             tracing::error!(job = %id, name, error = %panicked, %backtrace, "job panicked");
         }
         None => tracing::error!(job = %id, name, error = %panicked, "job panicked"),
