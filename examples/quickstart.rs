@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use goqueue::prelude::*;
+use goqueue::{middleware::default_stack, prelude::*};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Serialize, Deserialize, Job)]
@@ -41,7 +41,7 @@ struct Mailer;
 impl Mailer {
     async fn send(&self, user_id: u64) -> io::Result<()> {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        // Inside the span that `TraceLayer` opened: the line shows which job and attempt it is of.
+        // Inside the span that `default_stack` opened: the line shows which job and attempt it is of.
         tracing::info!("welcome mail sent to user {user_id}");
         Ok(())
     }
@@ -67,9 +67,9 @@ async fn main() -> goqueue::Result<()> {
     println!("Enqueued a mail for user 1, and one for user 2 that is due in five minutes.");
     println!("The worker waits for jobs until you press Ctrl-C.");
 
-    let report = Worker::builder(&queue)
+    // A span and a log line per run: without them a failure that is tried again shows nowhere.
+    let report = default_stack(Worker::builder(&queue))
         .state(Mailer)
-        .layer(goqueue::middleware::TraceLayer::new())
         .concurrency(32)
         .build()?
         .run_until(goqueue::shutdown_signal())
