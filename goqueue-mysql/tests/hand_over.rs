@@ -1,5 +1,7 @@
 //! A job that is pushed while a reservation of the same driver waits for it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use std::time::Duration;
@@ -139,7 +141,10 @@ async fn it_is_free_at_once_when_the_reservation_has_ended_meanwhile() {
     proxied.slow_down(Duration::ZERO);
     let job = take(&driver, 1).await.remove(0);
     assert_eq!(
-        (bodies_of(&[job.clone()])[0].as_str(), job.attempt),
+        (
+            bodies_of(std::slice::from_ref(&job))[0].as_str(),
+            job.attempt
+        ),
         ("job", 1)
     );
     database.drop().await;
