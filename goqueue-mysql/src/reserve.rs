@@ -29,16 +29,11 @@ impl Shared {
         }
         let waiting = self.waiters.wait(request);
         let found = self.look_and_wait(request, &waiting).await;
-        let Some(job) = waiting.end() else {
-            return found;
-        };
-        let mut jobs = found.unwrap_or_default();
-        if jobs.len() < request.max {
-            jobs.push(job);
-        } else {
+        let (found, unwanted) = waiting.end(found, request.max);
+        if let Some(job) = unwanted {
             self.give_back(job.lease).await;
         }
-        Ok(jobs)
+        found
     }
 
     async fn look_and_wait(

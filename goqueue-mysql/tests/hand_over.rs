@@ -7,7 +7,7 @@ mod support;
 use std::time::Duration;
 
 use goqueue_core::{
-    Job, Queue, Result,
+    Config, Job, Queue, Result,
     driver::{Driver, LeaseOutcome, Reserved, Verdict},
 };
 use goqueue_mysql::{EnqueueIn, MysqlDriver};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::Row;
 use support::*;
 use tokio::{task::JoinHandle, time::sleep};
+use tokio_util::sync::CancellationToken;
 
 #[derive(Serialize, Deserialize)]
 struct First;
@@ -25,8 +26,9 @@ impl Job for First {
 }
 
 /// A driver on which a waiting reservation finds nothing by itself for a while.
-async fn patient(database: &Database) -> MysqlDriver {
-    let config = database.config_with("[mysql]\npoll_interval = \"10s\"");
+async fn patient(url: &str) -> MysqlDriver {
+    let config = format!("driver = \"{url}\"\n[mysql]\npoll_interval = \"10s\"");
+    let config = Config::from_toml(&config).unwrap();
     let driver = MysqlDriver::connect(&config).await.unwrap();
     // The name of the queue is written down.
     push(&driver, vec![job("q", "before")]).await;
@@ -36,15 +38,16 @@ async fn patient(database: &Database) -> MysqlDriver {
 }
 
 /// A reservation that has looked and found nothing, a few times.
-async fn waits(driver: &MysqlDriver, max: usize) -> JoinHandle<Result<Vec<Reserved>>> {
-    let driver = driver.clone();
-    let waits = tokio::spawn(async move {
-        let request = waiting("q", max, Duration::from_secs(20));
-        driver.reserve(request).await
-    });
+async fn waits(
+    driver: &MysqlDriver,
+    max: usize,
+) -> (JoinHandle<Result<Vec<Reserved>>>, CancellationToken) {
+    let (driver, request) = (driver.clone(), waiting("q", max, Duration::from_secs(20)));
+    let cancel = request.cancel.clone();
+    let waits = tokio::spawn(async move { driver.reserve(request).await });
     // The pauses between its looks double.
     sleep(Duration::from_secs(1)).await;
-    waits
+    (waits, cancel)
 }
 
 /// Statements of these kinds that the server has run.
@@ -66,8 +69,8 @@ async fn it_is_stored_and_handed_over_by_one_statement() {
     // A server of its own, since the counters are the server's.
     let server = Server::start().await;
     let database = Database::on(&server.url()).await;
-    let driver = patient(&database).await;
-    let waits = waits(&driver, 10).await;
+    let driver = patient(&database.url()).await;
+    let (waits, _) = waits(&driver, 10).await;
     let before = statements(&database).await;
     push(&driver, vec![job("q", "job")]).await;
     let jobs = waits.await.unwrap().unwrap();
@@ -93,10 +96,10 @@ async fn it_is_stored_and_handed_over_by_one_statement() {
 #[tokio::test(flavor = "multi_thread")]
 async fn it_does_not_overtake_what_a_transaction_has_stored() {
     let database = Database::new().await;
-    let driver = patient(&database).await;
+    let driver = patient(&database.url()).await;
     let queue = Queue::new(driver.clone());
     let pool = database.pool().await;
-    let waits = waits(&driver, 1).await;
+    let (waits, _) = waits(&driver, 1).await;
     let mut tx = pool.begin().await.unwrap();
     let first = queue.enqueue_in(&mut tx, First).await.unwrap().id();
     tx.commit().await.unwrap();
@@ -111,22 +114,8 @@ async fn it_does_not_overtake_what_a_transaction_has_stored() {
 async fn it_is_free_at_once_when_the_reservation_has_ended_meanwhile() {
     let database = Database::new().await;
     let proxied = line_to(database.address()).await;
-    let url = database.url_through(proxied.port());
-    let config = format!("driver = \"{url}\"\n[mysql]\npoll_interval = \"10s\"");
-    let driver = MysqlDriver::connect(&goqueue_core::Config::from_toml(&config).unwrap())
-        .await
-        .unwrap();
-    push(&driver, vec![job("q", "before")]).await;
-    let before = take(&driver, 1).await.remove(0);
-    ack(&driver, &before).await;
-
-    let request = waiting("q", 1, Duration::from_secs(20));
-    let cancel = request.cancel.clone();
-    let waits = {
-        let driver = driver.clone();
-        tokio::spawn(async move { driver.reserve(request).await })
-    };
-    sleep(Duration::from_secs(1)).await;
+    let driver = patient(&database.url_through(proxied.port())).await;
+    let (waits, cancel) = waits(&driver, 1).await;
     // The answer to the push is late: the reservation has ended when it comes.
     let late = Duration::from_millis(300);
     proxied.slow_down(late);

@@ -56,6 +56,16 @@ pub(crate) struct Failed {
     pub(crate) is_undone: bool,
 }
 
+impl Failed {
+    /// The server may have acted.
+    pub(crate) fn undecided(error: Error) -> Self {
+        Self {
+            error,
+            is_undone: false,
+        }
+    }
+}
+
 impl From<Failed> for Error {
     fn from(failed: Failed) -> Self {
         failed.error

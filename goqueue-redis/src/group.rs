@@ -157,10 +157,7 @@ impl Inner {
 }
 
 pub(crate) fn unanswered() -> Failed {
-    Failed {
-        error: unexpected(Operation::Push),
-        is_undone: false,
-    }
+    Failed::undecided(unexpected(Operation::Push))
 }
 
 /// Being the one whose call is under way. However that ends, those who gathered are seen to.

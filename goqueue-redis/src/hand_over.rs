@@ -2,7 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::future::join;
 use goqueue_core::driver::{
     Lease, LeaseToken, NewJob, PushOutcome, Recipient, Reserved, Settlement, Verdict,
 };
@@ -10,11 +9,9 @@ use goqueue_core::driver::{
 use crate::{
     connection::Failed,
     driver::Inner,
-    error::Operation,
     group::{Outcome, unanswered},
     push::millis,
     record::tail,
-    reply::Reply,
     reserve::new_token,
     scripts::{Args, PUSH_HELD},
 };
@@ -49,21 +46,8 @@ impl Inner {
             &keys.running,
             &keys.leases,
         ];
-        let operation = Operation::Push;
-        let (registered, pushed) = join(
-            self.registry.add(&self.connection, &job.queue, operation),
-            self.connection.run(&PUSH_HELD, &used, &args),
-        )
-        .await;
-        if let Err(failed) = registered {
-            // The job may be stored: only listing the queues is worse off, until the next push.
-            tracing::debug!(error = %failed.error, queue = %job.queue, "the queue's name is not written down");
-        }
-        let answer = Reply::of(pushed?, operation).number();
-        let is_held = answer.map_err(|error| Failed {
-            error,
-            is_undone: false,
-        })? == 1;
+        let reply = self.send_push(&job.queue, &PUSH_HELD, &used, &args).await?;
+        let is_held = reply.number().map_err(Failed::undecided)? == 1;
         if is_held {
             let (queue, id) = (job.queue, job.id);
             let token = LeaseToken::from(token);

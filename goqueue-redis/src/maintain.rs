@@ -76,9 +76,6 @@ impl Inner {
                 list.count()? > 0,
             ))
         };
-        counts().map_err(|error| Failed {
-            error,
-            is_undone: false,
-        })
+        counts().map_err(Failed::undecided)
     }
 }

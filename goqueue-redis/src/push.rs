@@ -12,7 +12,7 @@ use crate::{
     error::Operation,
     record::{array, id_from, tail},
     reply::Reply,
-    scripts::{Args, PUSH, PUSH_KEYED},
+    scripts::{Args, PUSH, PUSH_KEYED, Verb},
 };
 
 /// Times and delays are kept in six bytes; this many milliseconds are four thousand years.
@@ -101,10 +101,7 @@ impl Inner {
         jobs: &[&NewJob],
     ) -> Result<Vec<PushOutcome>, Failed> {
         let keys = self.keys.of(queue);
-        let is_plain = |job: &&NewJob| {
-            job.delay.is_zero() && job.ordering_key.is_none() && job.unique.is_none()
-        };
-        let all_plain = jobs.iter().all(is_plain);
+        let all_plain = jobs.iter().all(|job| job.is_plain());
         let mut args = Args::with_capacity(1 + jobs.len() * if all_plain { 1 } else { 5 });
         args.bytes(&keys.channel);
         for job in jobs {
@@ -133,29 +130,36 @@ impl Inner {
         } else {
             (&PUSH_KEYED, &all_keys[..])
         };
+        let reply = self.send_push(queue, verb, used, &args).await?;
+        if reply.is_nothing() {
+            return Ok(jobs.iter().map(|_| PushOutcome::Stored).collect());
+        }
+        let mut list = reply.list().map_err(Failed::undecided)?;
+        let outcome = |_: &&NewJob| Ok(outcome(holder(&list.bytes()?)));
+        jobs.iter()
+            .map(outcome)
+            .collect::<Result<_>>()
+            .map_err(Failed::undecided)
+    }
+
+    /// Sends the call that stores jobs of a queue, and writes the queue's name down.
+    pub(crate) async fn send_push(
+        &self,
+        queue: &QueueName,
+        verb: &Verb,
+        keys: &[&str],
+        args: &Args<'_>,
+    ) -> Result<Reply, Failed> {
         let (registered, pushed) = join(
             self.registry.add(&self.connection, queue, Operation::Push),
-            self.connection.run(verb, used, &args),
+            self.connection.run(verb, keys, args),
         )
         .await;
         if let Err(failed) = registered {
             // The jobs may be stored: only listing the queues is worse off, until the next push.
             tracing::debug!(error = %failed.error, %queue, "the queue's name is not written down");
         }
-        let reply = Reply::of(pushed?, Operation::Push);
-        if reply.is_nothing() {
-            return Ok(jobs.iter().map(|_| PushOutcome::Stored).collect());
-        }
-        let undecided = |error| Failed {
-            error,
-            is_undone: false,
-        };
-        let mut list = reply.list().map_err(undecided)?;
-        let outcome = |_: &&NewJob| Ok(outcome(holder(&list.bytes()?)));
-        jobs.iter()
-            .map(outcome)
-            .collect::<Result<_>>()
-            .map_err(undecided)
+        Ok(Reply::of(pushed?, Operation::Push))
     }
 }
 

@@ -55,16 +55,11 @@ impl Inner {
         }
         let waiting = self.waiters.wait(request);
         let found = self.look_and_wait(request, max, &waiting).await;
-        let Some(job) = waiting.end() else {
-            return found;
-        };
-        let mut jobs = found.unwrap_or_default();
-        if jobs.len() < max {
-            jobs.push(job);
-        } else {
+        let (found, unwanted) = waiting.end(found, max);
+        if let Some(job) = unwanted {
             self.give_back(job.lease).await;
         }
-        Ok(jobs)
+        found
     }
 
     async fn look_and_wait(
@@ -190,10 +185,7 @@ impl Inner {
         let looked = Reply::of(value, Operation::Reserve).list();
         looked
             .and_then(|list| read(queue, token, list))
-            .map_err(|error| Failed {
-                error,
-                is_undone: false,
-            })
+            .map_err(Failed::undecided)
     }
 }
 

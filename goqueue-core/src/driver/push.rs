@@ -26,6 +26,14 @@ pub struct NewJob {
     pub unique: Option<UniqueKey>,
 }
 
+impl NewJob {
+    /// Whether it is due at once and has no key, so that storing it is all there is to do.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.delay.is_zero() && self.ordering_key.is_none() && self.unique.is_none()
+    }
+}
+
 /// Which live job counts as the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UniqueKey {

@@ -96,7 +96,7 @@ impl Waiters {
     /// for its queue and have found nothing.
     #[must_use]
     pub fn recipient(&self, job: &NewJob) -> Option<Recipient> {
-        if !job.delay.is_zero() || job.ordering_key.is_some() || job.unique.is_some() {
+        if !job.is_plain() {
             return None;
         }
         let waiters = self.all();
@@ -158,12 +158,24 @@ impl Waiting<'_> {
         }
     }
 
-    /// Ends the wait. Answers a job that was handed over meanwhile.
+    /// Ends the wait that `found` came of. A job that was handed over meanwhile is added, also to an
+    /// error, while there are fewer than `max`; else it comes back, for the driver to release.
     #[must_use = "the job is under a lease"]
-    pub fn end(self) -> Option<Reserved> {
-        match mem::replace(&mut *self.waiter.state(), State::Gone) {
-            State::Handed(job) => Some(job),
-            _ => None,
+    pub fn end<E>(
+        self,
+        found: Result<Vec<Reserved>, E>,
+        max: usize,
+    ) -> (Result<Vec<Reserved>, E>, Option<Reserved>) {
+        let State::Handed(job) = mem::replace(&mut *self.waiter.state(), State::Gone) else {
+            return (found, None);
+        };
+        match found {
+            Ok(jobs) if jobs.len() >= max => (Ok(jobs), Some(job)),
+            Ok(mut jobs) => {
+                jobs.push(job);
+                (Ok(jobs), None)
+            }
+            Err(_) => (Ok(vec![job]), None),
         }
     }
 }
@@ -264,6 +276,18 @@ mod tests {
         }
     }
 
+    type Found = Result<Vec<Reserved>, ()>;
+
+    fn nothing() -> Found {
+        Ok(Vec::new())
+    }
+
+    /// How many jobs the reservation has in the end, and whether one came back.
+    fn ended(waiting: Waiting<'_>, found: Found, max: usize) -> (Option<usize>, bool) {
+        let (found, unwanted) = waiting.end(found, max);
+        (found.ok().map(|jobs| jobs.len()), unwanted.is_some())
+    }
+
     async fn is_woken(waiting: &Waiting<'_>) -> bool {
         let soon = Duration::from_millis(20);
         tokio::time::timeout(soon, waiting.woken()).await.is_ok()
@@ -295,7 +319,7 @@ mod tests {
         recipient.hand(reserved(&job)).unwrap();
         assert!(is_woken(&waiting).await);
         assert_eq!(waiting.handed().unwrap().lease.id, job.id);
-        assert!(waiting.end().is_none());
+        assert_eq!(ended(waiting, nothing(), 1), (Some(0), false));
     }
 
     #[tokio::test(start_paused = true)]
@@ -347,13 +371,23 @@ mod tests {
         let waiting = waiters.wait(&request(&["a"]));
         waiting.open();
         let late = waiters.recipient(&job("a")).unwrap();
-        assert!(waiting.end().is_none());
+        assert_eq!(ended(waiting, nothing(), 1), (Some(0), false));
         assert!(late.hand(reserved(&job("a"))).is_err());
 
+        let one = || Ok(vec![reserved(&job("a"))]);
+        for (found, max, expected) in [
+            (nothing(), 1, (Some(1), false)),
+            (one(), 2, (Some(2), false)),
+            (one(), 1, (Some(1), true)),
+            (Err(()), 1, (Some(1), false)),
+        ] {
+            let waiting = waiters.wait(&request(&["a"]));
+            waiting.open();
+            let recipient = waiters.recipient(&job("a")).unwrap();
+            recipient.hand(reserved(&job("a"))).unwrap();
+            assert_eq!(ended(waiting, found, max), expected);
+        }
         let waiting = waiters.wait(&request(&["a"]));
-        waiting.open();
-        let recipient = waiters.recipient(&job("a")).unwrap();
-        recipient.hand(reserved(&job("a"))).unwrap();
-        assert!(waiting.end().is_some());
+        assert_eq!(ended(waiting, Err(()), 1), (None, false));
     }
 }

@@ -56,15 +56,14 @@ local held, ends = {}, {}
 -- As text: Redis would write the number out anew for each job.
 local expiry = string.format('%.0f', now + lease + 1)
 for i, record in ipairs(records) do
-  local flags = string.byte(record, 28)
-  -- Most have no keys and no error.
-  if not (flags == 0 and string.byte(record, 1) == 1 or is_record(record)) then
+  if not is_record(record) then
     -- Not ours. Its bytes are handed out as a job, which fails to decode and ends in the dead letters.
     record = struct.pack('>BI6', 1, now) .. token
       .. struct.pack('>I8I2I4B', i, 0, 0, 0) .. record
-    records[i], flags = record, 0
+    records[i] = record
   end
-  local ending = i * 2 + (flags % 4 > 0 and 1 or 0)
+  local is_keyed = string.byte(record, 28) % 4 > 0
+  local ending = i * 2 + (is_keyed and 1 or 0)
   ending = string.char(math.floor(ending / 256), ending % 256)
   local member = string.sub(record, 8, 23) .. token .. ending
   held[i * 2 - 1], held[i * 2] = member, record
